@@ -12,6 +12,7 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
   COMMITTEE_LAUNCH(start_tree)
   COMMITTEE_LAUNCH(make_words)
   COMMITTEE_LAUNCH(make_records)
+  COMMITTEE_LAUNCH(copy_columns)
   COMMITTEE_LAUNCH(partition_rows)
   COMMITTEE_LAUNCH(add_histograms)
   COMMITTEE_LAUNCH(search_splits)

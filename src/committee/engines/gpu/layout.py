@@ -17,6 +17,8 @@ LANES, BINS, BLOCK = 32, 256, 1024
 
 _POINTERS = [
     "records",
+    "columns",
+    "column_of",
     "n_bins",
     "y",
     "scores",
@@ -97,6 +99,7 @@ _INTEGERS = [
     "ahead",
     "n_held_out",
     "level_wise",
+    "column_stride",
     "n_categories",
     "n_words",
     "n_wide",

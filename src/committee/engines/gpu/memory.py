@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.engines.gpu.binning import count_bin_stride
 from committee.engines.gpu.device_bins import DeviceBins
+from committee.engines.gpu.hot_columns import count_columns, mark_columns
 from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, count_record_bytes, read_sizes
 from committee.engines.gpu.options import TreeOptions
 from committee.engines.gpu.records import send_records
@@ -176,6 +178,7 @@ class FitMemory:
             for name, array in self.options.list_arrays().items():
                 self._put(name, array)
         self._choose_sizes()
+        self._n_columns = count_columns(self._n_rows, self._n_features)
         self._take_work_memory(n_scores)
         self._send_fit()
 
@@ -266,6 +269,8 @@ class FitMemory:
             "orders": ORDER.itemsize * self.n_slots,
             "parameters": 8 * n_scores,
         }
+        if self._n_columns > 0:
+            sizes["columns"] = count_bin_stride(self._n_rows) * self._n_columns
         if items < 4 * self._n_rows:
             sizes["leaves"] = 4 * self._n_rows
         if self._draws_weights:
@@ -284,6 +289,9 @@ class FitMemory:
                 f"{wanted['histograms'] / 1e9:.1f} GB are histograms of nodes; {free / 1e9:.1f} GB are free. Limit "
                 "the depth or the leaves of trees, or set engine='cpu'."
             )
+        if self._n_columns > 0:
+            self._put("column_of", mark_columns(self._n_features, []))
+        self._fit["column_stride"] = count_bin_stride(self._n_rows)
         for name, n_bytes in wanted.items():
             memory = self._take(name, n_bytes)
             if name in ("state", "scores"):

@@ -139,6 +139,8 @@ struct TreeOrder {
 // What a fit is about; 8 bytes a field. Pointers are to device memory.
 struct Fit {
   const u8* records;  // [group][row][32]
+  u8* columns;        // [place][row], of the features that split most rows; column_stride apart
+  const u32* column_of;  // per feature: its place among these; kAll: it has none
   const u32* n_bins;  // per feature, value bins
   const void* y;      // numbers of y_bytes
   double* scores;            // [score][row]
@@ -196,7 +198,7 @@ struct Fit {
   i64 gradient_shift, hessian_shift, stochastic, repeated;
   i64 max_depth, max_leaves, min_split, min_leaf, checked;  // max_leaves 0: no limit
   i64 max_nodes, max_candidates, max_counts, max_final, ahead;
-  i64 n_held_out, level_wise;
+  i64 n_held_out, level_wise, column_stride;
   i64 n_categories, n_words, n_wide, n_levels, n_sorted, min_level, by_values, masked, n_sets, list_depth, seed;
   i64 track_weights, count_weights;
   double min_child_weight, reg_lambda, reg_alpha, gamma, largest_step, weight_unit, least_gain;

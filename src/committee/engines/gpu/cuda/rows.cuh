@@ -35,7 +35,11 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   const TreeNode& node = fit.nodes[candidate.node];
   const Item* source = fit.list(node.depth) + node.begin + from;
   Item* target = fit.list(node.depth + 1) + node.begin;
-  const u8* bins = fit.record(node.best.feature / kLanes, 0) + node.best.feature % kLanes;
+  // A column stays in the cache where records do not.
+  const u32 column = fit.columns ? fit.column_of[node.best.feature] : kAll;
+  const u8* bins = column != kAll ? fit.columns + column * static_cast<Size>(fit.column_stride)
+                                  : fit.record(node.best.feature / kLanes, 0) + node.best.feature % kLanes;
+  const u32 apart = column != kAll ? 1 : kLanes;
   const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of(), place = node.best.place;
   const u32* codes = kOptions ? fit.codes + candidate.node * static_cast<Size>(fit.n_words) : nullptr;
   Item item[kPartItems];
@@ -48,7 +52,7 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   }
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t;
-    const u32 bin = bins[static_cast<Size>(item[j].row) * kLanes];
+    const u32 bin = bins[static_cast<Size>(item[j].row) * apart];
     left[j] = i < n && goes_left(fit, item[j].row, bin, node.best.feature, place, codes);
   }
   if (kOptions && fit.track_weights) {
@@ -231,6 +235,17 @@ __device__ inline void check_candidates(const Fit& fit) {
 }
 
 }  // namespace committee::gpu
+
+// The columns of some features, one after the other.
+extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* given, const u32* features, u32 n) {
+  const Fit& fit = *given;
+  for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(fit.n_rows);
+       row += gridDim.x * Size{256}) {
+    for (u32 k = 0; k < n; ++k)
+      fit.columns[k * static_cast<Size>(fit.column_stride) + row] =
+          fit.record(features[k] / kLanes, row)[features[k] % kLanes];
+  }
+}
 
 // Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
 extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* given) {
