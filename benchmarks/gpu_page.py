@@ -26,10 +26,10 @@ TRAINING = """| task | rounds | GPU engine, s | XGBoost, s | ratio | score | XGB
 """
 OTHER = """
 Bins are made by the CPU's cores and sent to the device; XGBoost makes its own on the GPU. Prediction: 4,000,000 rows
-that lie on the device.
+that lie on the device. Bytes a value: the memory beside the scores, for each value of the table.
 
-| task | bins, s | XGBoost's bins, s | ratio | rows predicted a second | XGBoost's | device memory, MB |
-|---|---|---|---|---|---|---|
+| task | bins, s | XGBoost's bins, s | ratio | rows predicted a second | XGBoost's | device memory, MB | bytes a value |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -49,6 +49,13 @@ def _lay_training(figures: Mapping[str, Any]) -> str:
     return f"| {' | '.join(map(str, cells))} |\n"
 
 
+def count_bytes_of_value(task: Mapping[str, Any], n_bytes: int) -> float:
+    """Memory of the device for each value of the table, without the scores."""
+    n_scores = 1 if task["n_classes"] == 2 else task["n_classes"]
+    own: int = task["n_rows"] * task["n_features"]
+    return (n_bytes - 8 * n_scores * task["n_rows"]) / own
+
+
 def _lay_other(figures: Mapping[str, Any]) -> str:
     seconds, notes = figures["seconds"], figures["notes"]
     ours = sum(seconds[step] for step in ("bins learnt, CPU", "bins applied, CPU", "GPU engine, table to the device"))
@@ -56,6 +63,7 @@ def _lay_other(figures: Mapping[str, Any]) -> str:
     rows = [notes[f"{who}, rows predicted a second"] for who in ("GPU engine", "XGBoost")]
     cells = [figures["task"]["name"], f"{ours:.3f}", f"{theirs:.3f}", f"{theirs / ours:.1f} x"]
     cells += [f"{rate / 1e6:.0f} million" for rate in rows] + [f"{notes['device bytes'] / 1e6:.0f}"]
+    cells.append(f"{count_bytes_of_value(figures['task'], notes['device bytes']):.2f}")
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -77,6 +85,13 @@ Path-dependent Shapley values of all features; rows and values are on the device
 the CPU engine's values, as a share of the largest value.
 
 | rows a second | this library | XGBoost | ratio | 16 cores | difference |
+|---|---|---|---|---|---|
+""",
+    "AdaBoost": """
+`AdaBoostClassifier` of stumps, the whole fit from a table of the host. *Same*: the bytes of stumps and votes of the CPU
+engine.
+
+| seconds | this library | XGBoost | ratio | 16 cores | same |
 |---|---|---|---|---|---|
 """,
     "bins": """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +24,7 @@ if not __package__:
 import numpy as np
 
 from benchmarks.gpu import draw_table
-from committee import HistGradientBoostingClassifier, _core
+from committee import AdaBoostClassifier, HistGradientBoostingClassifier, _core
 from committee.engines.gpu import GpuExplainer, GpuPredictor, open_device
 from committee.engines.gpu.device_bins import bin_on_device
 from committee.engines.tree_model import present_trees
@@ -152,11 +153,28 @@ def measure_bins(report: Report, sizes: Sequence[int]) -> None:
             report.add("bins", f"{n_rows:,} rows, from the {where}", **figures)
 
 
+def measure_stumps(report: Report, n_rows: int, n_rounds: int) -> None:
+    X, y = draw_table(n_rows, N_FEATURES, 2, 0)
+    found: dict[str, tuple[float, bytes]] = {}
+    for engine in ("gpu", "cpu"):
+        model = AdaBoostClassifier(n_estimators=n_rounds, engine=engine, n_jobs=-1)
+        seconds, fitted = find_best(lambda model=model: model.fit(X, y), 1)
+        found[engine] = seconds, pickle.dumps(present_trees(fitted).trees) + fitted.estimator_weights_.tobytes()
+    same = found["gpu"][1] == found["cpu"][1]
+    report.add(
+        "AdaBoost",
+        f"{n_rounds} rounds, {n_rows:,} rows",
+        seconds=found["gpu"][0],
+        cpu_seconds=found["cpu"][0],
+        same=same,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all parts, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small tables, a smoke test")
-    parser.add_argument("--parts", nargs="*", default=["prediction", "explanation", "bins"])
+    parser.add_argument("--parts", nargs="*", default=["prediction", "explanation", "bins", "stumps"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gpu_prediction.json")
     given = parser.parse_args(arguments)
     report = Report(given.out)
@@ -164,6 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = [30_000] if given.quick else [1_000_000, 10_000_000]
     if "bins" in given.parts:
         measure_bins(report, [300_000] if given.quick else [1_000_000, 10_000_000])
+    if "stumps" in given.parts:
+        measure_stumps(report, 20_000 if given.quick else 1_000_000, 5 if given.quick else 200)
     if "prediction" in given.parts or "explanation" in given.parts:
         models = measure_prediction(report, sizes, n_rounds, n_training)
         if "explanation" in given.parts:
