@@ -19,9 +19,9 @@ def test_features_are_ranked_by_the_rows_that_they_split() -> None:
     other = np.zeros(3, FINAL_NODE)
     other["left"], other["feature"], other["count"] = [1, -1, -1], [7, 0, 0], [99, 20, 15]
     # Feature 7 splits 11 rows of the first tree and 35 of the other, feature 2 the 41 of the first.
-    assert hot_columns.rank_features([tree, other], 9).tolist() == [7, 2]
-    assert hot_columns.rank_features([tree], 9).tolist() == [2, 7]
-    assert hot_columns.rank_features([np.zeros(0, FINAL_NODE)], 9).tolist() == []
+    assert hot_columns.rank_split_features([tree, other], 9).tolist() == [7, 2]
+    assert hot_columns.rank_split_features([tree], 9).tolist() == [2, 7]
+    assert hot_columns.rank_split_features([np.zeros(0, FINAL_NODE)], 9).tolist() == []
     assert hot_columns.mark_columns(4, [3, 0]).tolist() == [1, 0xFFFFFFFF, 0xFFFFFFFF, 0]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.engines.gpu.hot_columns import MOST_TREES_LOOKED_AT, chooses_again, mark_columns, rank_features
+from committee.engines.gpu.hot_columns import MOST_TREES_LOOKED_AT, chooses_again, mark_columns, rank_split_features
 from committee.engines.gpu.layout import BINS, BLOCK, FINAL_NODE, LANES, ORDER, STATE
 from committee.engines.gpu.memory import FitMemory
 from committee.exceptions import EngineError
@@ -199,7 +199,7 @@ class TreeGrower(FitMemory):
         trees = self._device.copy_out(self._memories["trees"], FINAL_NODE, n * max_final, offset)
         sizes = self._device.copy_out(self._memories["tree_sizes"], np.int32, n, 4 * (self.n_waiting - n))
         grown = [tree[:size] for tree, size in zip(trees.reshape(n, max_final), sizes, strict=True)]
-        features = rank_features(grown, self._n_features)[: self._n_columns]
+        features = rank_split_features(grown, self._n_features)[: self._n_columns]
         if len(features) == 0:
             return
         listed = self._device.allocate(features.nbytes)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from committee.typing import AnyArray, IndexArray
 
-__all__ = ["MOST_TREES_LOOKED_AT", "chooses_again", "count_columns", "mark_columns", "rank_features"]
+__all__ = ["MOST_TREES_LOOKED_AT", "chooses_again", "count_columns", "mark_columns", "rank_split_features"]
 
 _LEAST_ROWS = 1 << 18
 """Rows of a table from which on columns pay: smaller ones stay in the cache as records."""
@@ -42,7 +42,7 @@ def mark_columns(n_features: int, chosen: IndexArray | Sequence[int]) -> AnyArra
     return places
 
 
-def rank_features(trees: Sequence[AnyArray], n_features: int) -> IndexArray:
+def rank_split_features(trees: Sequence[AnyArray], n_features: int) -> IndexArray:
     """Features by the rows that their splits have, most first; without those that split none.
 
     Parameters
