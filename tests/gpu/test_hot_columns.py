@@ -26,29 +26,32 @@ def test_features_are_ranked_by_the_rows_that_they_split() -> None:
 
 
 def test_how_many_columns_there_are_and_when_they_are_chosen() -> None:
-    assert hot_columns.count_columns(10_000_000, 28) == 7
-    assert hot_columns.count_columns(10_000_000, 3) == hot_columns.count_columns(1000, 28) == 0
-    assert hot_columns.count_columns(10_000_000, 5000) == 64
+    assert hot_columns.count_columns(10_000_000, 28, 1 << 30) == 7
+    assert hot_columns.count_columns(10_000_000, 28, 1 << 31) == 28
+    assert hot_columns.count_columns(10_000_000, 3, 0) == hot_columns.count_columns(1000, 28, 1 << 40) == 0
+    assert hot_columns.count_columns(10_000_000, 5000, 1 << 30) == 64
     assert [n for n in range(1, 300) if hot_columns.chooses_again(n)] == [1, 4, 16, 64, 256]
 
 
 @pytest.mark.parametrize(
     "params", [{"max_depth": 4}, {"max_leaf_nodes": 12}, {"subsample": 0.5, "max_depth": 3}], ids=str
 )
+@pytest.mark.parametrize("ample", [False, True])
 def test_trees_do_not_depend_on_columns(
-    device: Device, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    device: Device, params: dict[str, Any], ample: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hot_columns, "_LEAST_ROWS", 1)
+    monkeypatch.setattr(hot_columns, "_AMPLE", 4 if ample else 1 << 60)
     X, z = make_table(900, 40, missing=0.1)
     gpu = check_equal(device, X, (z > 0).astype(float), "logistic", n_rounds=6, **params)
     grower = gpu._grower
     places = device.copy_out(grower._memories["column_of"], np.uint32, 40)
     chosen = np.flatnonzero(places != 0xFFFFFFFF)
-    assert 0 < len(chosen) <= 10
+    assert len(chosen) == 40 if ample else 0 < len(chosen) <= 10
     assert sorted(places[chosen]) == list(range(len(chosen)))
     # The columns are those of the table.
     stride, records = 928, device.copy_out(grower._memories["records"], np.uint8, 2 * 900 * 32).reshape(2, 900, 32)
-    columns = device.copy_out(grower._memories["columns"], np.uint8, stride * 10).reshape(10, stride)
+    columns = device.copy_out(grower._memories["columns"], np.uint8, stride * len(chosen)).reshape(-1, stride)
     for feature in chosen:
         np.testing.assert_array_equal(columns[places[feature], :900], records[feature // 32, :, feature % 32])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.engines.gpu.hot_columns import MOST_TREES_LOOKED_AT, chooses_again, mark_columns, rank_split_features
+from committee.engines.gpu.hot_columns import MOST_TREES_LOOKED_AT, chooses_again, rank_split_features
 from committee.engines.gpu.layout import BINS, BLOCK, FINAL_NODE, LANES, ORDER, STATE
 from committee.engines.gpu.memory import FitMemory
 from committee.exceptions import EngineError
@@ -186,7 +186,7 @@ class TreeGrower(FitMemory):
         self.n_waiting += 1
         self._n_ordered -= 1
         self._n_grown += 1
-        if self._n_columns > 0 and chooses_again(self._n_grown):
+        if 0 < self._n_columns < self._n_features and chooses_again(self._n_grown):
             self._choose_columns()
 
     def _choose_columns(self) -> None:
@@ -200,13 +200,8 @@ class TreeGrower(FitMemory):
         sizes = self._device.copy_out(self._memories["tree_sizes"], np.int32, n, 4 * (self.n_waiting - n))
         grown = [tree[:size] for tree, size in zip(trees.reshape(n, max_final), sizes, strict=True)]
         features = rank_split_features(grown, self._n_features)[: self._n_columns]
-        if len(features) == 0:
-            return
-        listed = self._device.allocate(features.nbytes)
-        self._device.copy_in(features, listed)
-        arguments = (np.uint64(listed.address), np.uint32(len(features)))
-        self._launch("copy_columns", self._count_blocks(256, self._n_rows), 256, arguments)
-        self._device.copy_in(mark_columns(self._n_features, features), self._memories["column_of"])
+        if len(features):
+            self._write_columns(features)
 
     def _grow_in_levels(self, score: int) -> None:
         self._start(score)

@@ -1,7 +1,8 @@
 """Which features have columns on the device beside the records of the table.
 
 Rows are partitioned by one feature of each node. Read from records this costs a sector of memory a row; a column is
-read in one piece, or stays in the cache. A few columns serve most rows, since few features split most of them.
+read in one piece, or stays in the cache. All features have columns where the device has ample memory, else those that
+split most rows: a few of them serve many rows.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ __all__ = ["MOST_TREES_LOOKED_AT", "chooses_again", "count_columns", "mark_colum
 _LEAST_ROWS = 1 << 18
 """Rows of a table from which on columns pay: smaller ones stay in the cache as records."""
 _SHARE, _MOST_COLUMNS = 4, 64
-"""One feature in so many may have a column, and no more of them than this."""
+"""Where memory is short, one feature in so many may have a column, and no more of them than this."""
+_AMPLE = 4
+"""Memory is ample where so many times the columns of all features are free."""
 MOST_TREES_LOOKED_AT = 16
 _NONE = 0xFFFFFFFF
 
 
-def count_columns(n_rows: int, n_features: int) -> int:
-    """Columns that a table may have."""
-    return min(_MOST_COLUMNS, n_features // _SHARE) if n_rows >= _LEAST_ROWS else 0
+def count_columns(n_rows: int, n_features: int, n_free: int) -> int:
+    """Columns that a table may have where so many bytes of the device are free."""
+    if n_rows < _LEAST_ROWS:
+        return 0
+    return n_features if _AMPLE * n_rows * n_features <= n_free else min(_MOST_COLUMNS, n_features // _SHARE)
 
 
 def chooses_again(n_trees: int) -> bool:

@@ -17,7 +17,7 @@ from committee.exceptions import EngineError
 if TYPE_CHECKING:
     from committee import _core
     from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram, KernelArgument
-    from committee.typing import AnyArray, FloatArray
+    from committee.typing import AnyArray, FloatArray, IndexArray
 
 __all__ = ["FitMemory"]
 
@@ -178,9 +178,11 @@ class FitMemory:
             for name, array in self.options.list_arrays().items():
                 self._put(name, array)
         self._choose_sizes()
-        self._n_columns = count_columns(self._n_rows, self._n_features)
+        self._n_columns = count_columns(self._n_rows, self._n_features, self._device.count_free_bytes())
         self._take_work_memory(n_scores)
         self._send_fit()
+        if self._n_columns == self._n_features:
+            self._write_columns(np.arange(self._n_features, dtype=np.uint32))
 
     def _set_loss(self, loss: _core.LossInfo) -> None:
         fit = self._fit
@@ -300,6 +302,14 @@ class FitMemory:
         self._fit["leaves"] = self._leaves.address
         self._memories["fit"] = self._device.allocate(FIT.itemsize)
         self._argument = np.uint64(self._memories["fit"].address)
+
+    def _write_columns(self, features: IndexArray) -> None:
+        """Give columns to some features."""
+        listed = self._device.allocate(features.nbytes)
+        self._device.copy_in(features, listed)
+        arguments = (np.uint64(listed.address), np.uint32(len(features)))
+        self._launch("copy_columns", self._count_blocks(256, self._n_rows), 256, arguments)
+        self._device.copy_in(mark_columns(self._n_features, features), self._memories["column_of"])
 
     def _send_fit(self) -> None:
         self._device.copy_in(self._fit.view(np.uint8), self._memories["fit"])
