@@ -35,7 +35,7 @@ PATHS = [
         "RandomForestClassifier.fit",
         lambda: committee.RandomForestClassifier(3, random_state=0).fit(X, Y),
         (_core, "grow_forest"),
-        10,
+        11,
     ),
     Path(
         "HistGradientBoostingClassifier.fit",
@@ -52,7 +52,7 @@ PATHS = [
     Path("RandomForestClassifier.predict", lambda: FOREST.predict(X), (_core.Trees, "predict"), 7),
 ]
 #: Calls through a table of functions, by what stands in the text of the caller.
-BY_TABLE = {"fill_features": "kFillFeatures", "walk_rows": "end_rows"}
+BY_TABLE = {"walk_rows": "end_rows"}
 
 
 def read_row(title: str) -> tuple[list[str], list[str], int]:
