@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from committee.ensembles.adaboost.arcing import ArcingClassifier
     from committee.ensembles.adaboost.classifier import AdaBoostClassifier
     from committee.ensembles.adaboost.regressor import AdaBoostRegressor
+    from committee.ensembles.additive.estimators import ExplainableBoostingClassifier, ExplainableBoostingRegressor
     from committee.ensembles.bagging.estimators import BaggingClassifier, BaggingRegressor
     from committee.ensembles.boostexter.classifier import BoosTexterClassifier
     from committee.ensembles.boosting.distributional import DistributionalBoostingRegressor
@@ -90,6 +91,8 @@ __all__ = [
     "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
+    "ExplainableBoostingClassifier",
+    "ExplainableBoostingRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
@@ -155,6 +158,8 @@ _HOMES = {
     "DistributionalBoostingRegressor": "committee.ensembles.boosting.distributional",
     "EnsembleSelectionClassifier": "committee.ensembles.combining.selection",
     "EnsembleSelectionRegressor": "committee.ensembles.combining.selection",
+    "ExplainableBoostingClassifier": "committee.ensembles.additive.estimators",
+    "ExplainableBoostingRegressor": "committee.ensembles.additive.estimators",
     "ExtraTreeClassifier": "committee.learners.tree",
     "ExtraTreeRegressor": "committee.learners.tree",
     "ExtraTreesClassifier": "committee.ensembles.forest.estimators",

@@ -216,6 +216,8 @@ WORK = {
     "BernoulliNB": "numpy.bincount",
     "BoosTexterClassifier": "committee._core.LabelWeights",
     "DistributionalBoostingRegressor": "committee._core.Boosting",
+    "ExplainableBoostingClassifier": "committee._core.AdditiveBoosting",
+    "ExplainableBoostingRegressor": "committee._core.AdditiveBoosting",
     "GradientBoostingClassifier": "committee._core.Boosting",
     "GradientBoostingRanker": "committee._core.Boosting",
     "GradientBoostingRegressor": "committee._core.Boosting",

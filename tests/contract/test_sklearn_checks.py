@@ -15,7 +15,7 @@ ESTIMATORS = [thing for thing in EXPORTED if isinstance(thing, type) and issubcl
 
 def list_exceptions(estimator):
     """Checks that cannot hold for an estimator, with the reason."""
-    if hasattr(estimator, "stopping_folds"):
+    if hasattr(estimator, "stopping_folds") or hasattr(estimator, "outer_bags"):
         reason = "the fewest rows of a leaf are rows, whatever they weigh, and rows are held out by their place"
         return dict.fromkeys(
             [

@@ -35,6 +35,8 @@ SURFACE = [
     "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
+    "ExplainableBoostingClassifier",
+    "ExplainableBoostingRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",

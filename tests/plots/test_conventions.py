@@ -41,8 +41,15 @@ def tree():
     return committee.DecisionTreeRegressor(max_depth=2).fit(FRAME, X[:, 0] ** 2)
 
 
+@pytest.fixture(scope="module")
+def additive():
+    return committee.ExplainableBoostingClassifier(outer_bags=2, max_iter=5, interactions=1, random_state=0).fit(
+        FRAME, Y
+    )
+
+
 @pytest.fixture
-def draw(boosted, forest, tree):
+def draw(boosted, forest, tree, additive):
     """A call for each display that draws it on given axes."""
     regression = {"stump": committee.DecisionTreeRegressor(max_depth=1), "deep": committee.DecisionTreeRegressor()}
     grid = {"grid_resolution": 15}
@@ -81,6 +88,7 @@ def draw(boosted, forest, tree):
         "ProximityDisplay": lambda ax: plots.ProximityDisplay.from_estimator(forest, FRAME, Y, ax=ax),
         "RowWeightsDisplay": lambda ax: plots.RowWeightsDisplay.from_estimator(boosted, FRAME, Y, rounds=(1, 3), ax=ax),
         "ShapSummaryDisplay": lambda ax: plots.ShapSummaryDisplay.from_estimator(tree, FRAME, ax=ax),
+        "ShapeDisplay": lambda ax: plots.ShapeDisplay.from_estimator(additive, [0, (0, 1)], ax=ax),
         "ShapWaterfallDisplay": lambda ax: plots.ShapWaterfallDisplay.from_estimator(tree, FRAME, row=3, ax=ax),
         "StagedCurveDisplay": lambda ax: plots.StagedCurveDisplay.from_estimator(boosted, {"all": (FRAME, Y)}, ax=ax),
         "TreeDisplay": lambda ax: plots.TreeDisplay.from_estimator(tree, FRAME, X[:, 0] ** 2, ax=ax),

@@ -11,6 +11,7 @@ from committee import _core
 from committee.engines.protocol import Engine
 
 if TYPE_CHECKING:
+    from committee._core import AdditiveParams as AdditiveParams
     from committee._core import BinMapper as BinMapper
     from committee._core import BinnedMatrix as BinnedMatrix
     from committee._core import Boosting as Boosting

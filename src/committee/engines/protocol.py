@@ -92,6 +92,16 @@ class Engine(Protocol):
         ...
 
     @property
+    def AdditiveBoosting(self) -> type[_core.AdditiveBoosting]:
+        """The state of an additive model between cycles."""
+        ...
+
+    @property
+    def AdditiveParams(self) -> type[_core.AdditiveParams]:
+        """Parameters of additive models."""
+        ...
+
+    @property
     def Boosting(self) -> type[_core.Boosting]:
         """The state of gradient boosting between rounds."""
         ...

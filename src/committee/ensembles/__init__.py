@@ -5,6 +5,7 @@ from committee.ensembles.adaboost import (
     AdaBoostRegressor,
     ArcingClassifier,
 )
+from committee.ensembles.additive import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 from committee.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from committee.ensembles.boostexter import BoosTexterClassifier
 from committee.ensembles.boosting import (
@@ -45,6 +46,8 @@ __all__ = [
     "DistributionalBoostingRegressor",
     "EnsembleSelectionClassifier",
     "EnsembleSelectionRegressor",
+    "ExplainableBoostingClassifier",
+    "ExplainableBoostingRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

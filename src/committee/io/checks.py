@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from committee.engines import get_engine
+from committee.io.additive_checks import ADDITIVE_CHECKS, check_terms
 from committee.io.baseline_checks import BASELINE_CHECKS
 from committee.io.fitted_attributes import check_fitted_attributes
 from committee.io.registry import name_state
@@ -19,7 +20,7 @@ from committee.io.state_checks import STATE_CHECKS
 
 __all__ = ["check_instance"]
 
-_CHECKS = {**STATE_CHECKS, **BASELINE_CHECKS}
+_CHECKS = {**STATE_CHECKS, **BASELINE_CHECKS, **ADDITIVE_CHECKS}
 
 
 def _check_estimator(model: Any) -> None:
@@ -80,6 +81,8 @@ def _check_estimator(model: Any) -> None:
         require(link.thresholds.shape == (n_rounds, len(classes) - 1), "thresholds are between the levels")
     if "_leaf_hazards" in state:
         _check_hazards(state, trees)
+    if "_shapes" in state:
+        check_terms(state, trees)
 
 
 def _check_hazards(state: dict[str, Any], trees: Any) -> None:

@@ -2,10 +2,10 @@
 
 A kind is written as in ``ATTRIBUTES``: the name of a class of `registry.STATES`; ``Trees``; ``count``, ``number``,
 ``truth``, ``text`` or ``estimator``; ``classes`` (an array of labels, or a list of them, one for each output);
-``estimators`` and ``layers``, which are lists; or an array, perhaps sparse, by the kind of its numbers and its axes.
-An axis is ``columns`` (of the user's table), ``features`` (of the encoded one), ``classes``, ``members``, or ``*`` for
-any length. Alternatives are separated by a bar. An attribute that is not listed may be anything, and no prediction
-depends on it.
+``estimators``, ``layers`` and ``shapes``, which are lists; or an array, perhaps sparse, by the kind of its numbers and
+its axes. An axis is ``columns`` (of the user's table), ``features`` (of the encoded one), ``classes``, ``members``, or
+``*`` for any length. Alternatives are separated by a bar. An attribute that is not listed may be anything, and no
+prediction depends on it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ ATTRIBUTES: dict[str, str] = {
     "offset_": "number",
     "_leaf_hazards": "LeafHazards",
     "_link": "SurvivalLink",
+    "_shapes": "shapes",
     "_ordinal_link": "OrdinalLink",
     "distribution_": "text",
     "scale_": "number",
@@ -91,6 +92,7 @@ _TREE = (*_TABLE, "_trees", "tree_", "n_outputs_", "max_features_", "_importance
 _FOREST = (*_TABLE, "_trees", "_seed", "_samples", "n_outputs_", "_importances")
 _BAG = (*_TABLE, "_members", "_samples", "estimator_", "n_outputs_")
 _BOOSTED = (*_TABLE, "_trees", "_slots", "_baseline", "_loss", "n_outputs_", "n_trees_per_iteration_", "_gains")
+_ADDITIVE = (*_TABLE, "_trees", "_slots", "_baseline", "_loss", "_shapes", "n_outputs_", "n_iter_")
 _NAMED = ("estimators_", "named_estimators_", "n_outputs_")
 _STACK = (*_NAMED, "layers_", "final_estimator_", "stack_method_")
 _WEIGHTED = (*_NAMED, "weights_", "_method")
@@ -126,6 +128,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "GradientBoostingSurvivalAnalysis": (*_BOOSTED, "n_iter_", "_link", "event_times_"),
     "DistributionalBoostingRegressor": (*_BOOSTED, "n_estimators_", "distribution_"),
     "OrdinalGradientBoostingClassifier": (*_BOOSTED, *_CLASSES, "n_estimators_", "_ordinal_link"),
+    "ExplainableBoostingClassifier": (*_ADDITIVE, *_CLASSES),
+    "ExplainableBoostingRegressor": _ADDITIVE,
     "VotingClassifier": (*_NAMED, "classes_", "_classes", "weights_"),
     "VotingRegressor": (*_NAMED, "weights_"),
     "StackingClassifier": (*_STACK, "classes_", "_classes"),
@@ -188,6 +192,8 @@ def _is_kind(value: Any, kind: str, state: dict[str, Any]) -> bool:
         return isinstance(value, list) and len(value) > 0 and all(map(is_predictor, value))
     if kind == "layers":
         return isinstance(value, list) and len(value) > 0 and all(name_state(type(v)) == "Layer" for v in value)
+    if kind == "shapes":
+        return isinstance(value, list) and len(value) > 0 and all(name_state(type(v)) == "TermShape" for v in value)
     if kind in ("classes", "listed classes"):
         outputs = value if isinstance(value, list) else [value]
         listed = isinstance(value, list) or kind == "classes"

@@ -66,6 +66,8 @@ STATES = {
     "Sigmoid": StateClass("committee.ensembles.forest.calibration", "_Sigmoid", ("_slope", "_offset")),
     "SurvivalLink": StateClass("committee.ensembles.boosting.survival_link", "SurvivalLink"),
     "OrdinalLink": StateClass("committee.ensembles.boosting.ordinal_link", "OrdinalLink"),
+    "ShapeAxis": StateClass("committee.ensembles.additive.shapes", "ShapeAxis"),
+    "TermShape": StateClass("committee.ensembles.additive.shapes", "TermShape"),
     "LossFunction": StateClass("committee.losses", "LossFunction"),
     "JoinedLoss": StateClass("committee.ensembles.boosting.joined_loss", "JoinedLoss"),
     "LabelTarget": StateClass("committee.ensembles.boostexter.model", "LabelTarget"),
@@ -136,7 +138,7 @@ STATES |= {name: StateClass("committee.ensembles.adaboost." + home, own) for nam
 #: Fitted attributes that predictions do not need; `strip=True` leaves them out. Arenas are stripped likewise.
 _TRAINING_ONLY = frozenset(
     {"oob_decision_function_", "oob_prediction_", "oob_trace_", "oof_decision_function_", "oof_prediction_"}
-    | {"_importances", "_gains", "_oob_labels"}
+    | {"_importances", "_gains", "_oob_labels", "_shapes"}
 )
 
 _NAMES = {(entry.home, entry.name): name for name, entry in STATES.items()}

@@ -18,6 +18,7 @@ from committee.plots.margins import MarginDisplay
 from committee.plots.pair_effects import PairEffectsDisplay
 from committee.plots.proximity import ProximityDisplay
 from committee.plots.shap import ShapSummaryDisplay, ShapWaterfallDisplay
+from committee.plots.shapes import ShapeDisplay
 from committee.plots.tree import plot_tree
 from committee.plots.tree_display import TreeDisplay
 from committee.plots.weights import HeaviestRowsDisplay, RowWeightsDisplay
@@ -46,6 +47,7 @@ __all__ = [
     "RowWeightsDisplay",
     "ShapSummaryDisplay",
     "ShapWaterfallDisplay",
+    "ShapeDisplay",
     "StagedCurveDisplay",
     "TreeDisplay",
     "VCBoundDisplay",

@@ -1,0 +1,299 @@
+"""The fit of an additive model: cycles over features, the choice of pairs, cycles over pairs, and the shape tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from committee.data.dataset import ClassTarget, ValueTarget
+from committee.engines import get_engine
+from committee.ensembles.additive.shapes import TermShape, make_axis
+from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_levels, read_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from committee.data import Dataset
+    from committee.engines import AdditiveParams, BinnedMatrix
+    from committee.ensembles.additive.tables import FeatureCells
+    from committee.losses import LossFunction
+    from committee.typing import AnyArray, FloatArray
+
+__all__ = ["AdditiveFit", "AdditivePlan", "FittedTerms", "count_pairs", "draw_held_out"]
+
+_CYCLES_PER_CALL = 16
+_FEWEST_CELLS, _ROWS_PER_CELL = 4, 8
+_MOST_COPIES = 1 << 24
+
+
+@dataclass(frozen=True)
+class AdditivePlan:
+    """What the parameters of the estimator mean for these data.
+
+    Attributes
+    ----------
+    params : AdditiveParams
+        Of the engine.
+    max_cycles : int
+        The most cycles over features, and over pairs.
+    signs : list of int
+        For each feature whether its table rises (1) or falls (-1).
+    n_pairs : int
+        How many pairs are chosen.
+    pairs : list of tuple or None
+        The pairs, where the user names them.
+    max_bins, max_pair_cells : int
+        Bins of features alone and in pairs.
+    n_jobs : int
+        As the engine takes it.
+    """
+
+    params: AdditiveParams
+    max_cycles: int
+    signs: list[int]
+    n_pairs: int
+    pairs: list[tuple[int, int]] | None
+    max_bins: int
+    max_pair_cells: int
+    n_jobs: int
+
+
+@dataclass(frozen=True)
+class FittedTerms:
+    """The result of a fit: shape tables, the constant of each score, and cycles of each bag over features and pairs."""
+
+    shapes: list[TermShape]
+    baseline: FloatArray
+    cycles: AnyArray
+    losses: list[FloatArray]
+
+
+def draw_held_out(dataset: Dataset, n_bags: int, fraction: float | None, seed: int) -> FloatArray:
+    """As how many rows each row is held out by each bag, of shape (n_bags, n_rows).
+
+    A share of each class is held out, and never all of it. Where weights mean repetition the copies of a row are
+    drawn one by one, so that a row may be on both sides; otherwise it is on one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of rows of positive weight.
+    n_bags : int
+        Number of outer bags.
+    fraction : float or None
+        Share of the rows; None: no row is held out.
+    seed : int
+        Seed of the fit.
+    """
+    n_rows, counts = dataset.n_rows, dataset.count_weights()
+    out = np.zeros((n_bags, n_rows))
+    if fraction is None:
+        return out
+    repeats = counts is not None and bool((counts == np.floor(counts)).all()) and counts.sum() <= _MOST_COPIES
+    copies = (
+        np.repeat(np.arange(n_rows), counts.astype(np.intp)) if counts is not None and repeats else np.arange(n_rows)
+    )
+    target = dataset.target
+    labels = target.labels[copies, 0] if isinstance(target, ClassTarget) else np.zeros(len(copies), np.uint32)
+    sizes = np.bincount(labels)
+    members = np.split(copies[np.argsort(labels, kind="stable")], np.cumsum(sizes)[:-1])
+    for bag in range(n_bags):
+        rng, carry = np.random.default_rng([seed, bag, 22]), 0.0
+        for rows in members:
+            wanted = fraction * len(rows) + carry
+            n_drawn = max(0, min(round(wanted), len(rows) - 1))
+            carry = wanted - n_drawn
+            out[bag] += np.bincount(rng.permutation(rows)[:n_drawn], minlength=n_rows)
+    return out if counts is None or repeats else out * counts
+
+
+class AdditiveFit:
+    """One fit.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Rows of positive weight.
+    loss : LossFunction
+        With one score, or one for each class.
+    held_out : ndarray of shape (n_bags, n_rows)
+        As how many rows a bag only measures its loss on each row.
+    plan : AdditivePlan
+        The parameters.
+    """
+
+    def __init__(self, dataset: Dataset, loss: LossFunction, held_out: FloatArray, plan: AdditivePlan) -> None:
+        self._dataset, self._plan, self._counts = dataset, plan, dataset.count_weights()
+        self._bins: BinnedMatrix = dataset.binned(plan.max_bins, plan.n_jobs)
+        # The score of a single class learns nothing.
+        self._max_cycles = 0 if loss.name == "softmax" and loss.n_scores < 2 else plan.max_cycles
+        self._cells: dict[int, AnyArray] = {}
+        self._features: dict[int, TermTables] = {}
+        self._pairs: list[TermTables] = []
+        self._columns: list[FeatureCells] = [
+            read_cells(self._bins, feature, self._counts) for feature in range(dataset.n_features)
+        ]
+        self._engine = get_engine().AdditiveBoosting(
+            self._bins,
+            loss.name,
+            loss.parameter,
+            loss.n_scores,
+            loss.lay_out(_read_target(dataset)),
+            np.zeros(0) if self._counts is None else self._counts,
+            held_out,
+            plan.params,
+        )
+
+    def run(self, on_progress: Callable[[int], object] | None) -> FittedTerms:
+        """Fit features, then pairs.
+
+        Parameters
+        ----------
+        on_progress : callable or None
+            Is called with the number of cycles so far.
+        """
+        n_features = self._dataset.n_features
+        self._engine.start_features(np.arange(n_features, dtype=np.uint32), np.array(self._plan.signs, dtype=np.int32))
+        self._run_cycles(on_progress, 0)
+        cycles, losses = [self._engine.best_cycles], [self._read_losses()]
+        for feature, column in enumerate(self._columns):
+            tables = _read_slots(self._engine.tables(feature), column.n_bins)
+            self._features[feature] = TermTables((feature,), tables, column.weights)
+        baselines = np.array(self._engine.baselines)
+        pairs = self._choose_pairs()
+        if len(pairs):
+            self._engine.start_pairs(pairs)
+            self._run_cycles(on_progress, self._plan.max_cycles)
+            cycles.append(self._engine.best_cycles)
+            losses.append(self._read_losses())
+            self._pairs = [self._read_pair(number, pair) for number, pair in enumerate(pairs.tolist())]
+        center_tables(self._features, self._pairs, self._cells, baselines)
+        return FittedTerms(self._make_shapes(), baselines.mean(axis=0), np.array(cycles), losses)
+
+    def _run_cycles(self, on_progress: Callable[[int], object] | None, done: int) -> None:
+        first, last, going = done, done + self._max_cycles, 1
+        while done < last and going:
+            n_cycles = min(_CYCLES_PER_CALL, last - done)
+            going = self._engine.run(n_cycles, self._plan.n_jobs)
+            done += n_cycles
+            if on_progress is not None:
+                on_progress(min(done, first + self._plan.max_cycles))
+
+    def _read_losses(self) -> FloatArray:
+        """Loss of the rows held out after each cycle, a mean over the bags that are still going."""
+        n_bags = len(self._engine.best_cycles)
+        curves = [self._engine.losses(bag) for bag in range(n_bags)]
+        longest = max(map(len, curves))
+        # A bag that has stopped keeps its least loss.
+        filled = [curve + [min(curve, default=0.0)] * (longest - len(curve)) for curve in curves]
+        return np.array(filled).mean(axis=0) if longest else np.zeros(0)
+
+    # Pairs.
+
+    def _choose_pairs(self) -> AnyArray:
+        """The pairs that become terms, of shape (n_pairs, 2), the one with the largest gain first."""
+        plan, schema = self._plan, self._dataset.schema
+        candidates = plan.pairs
+        if candidates is None:
+            free = [f for f in range(schema.n_features) if plan.signs[f] == 0 and self._columns[f].n_bins > 1]
+            owners = range(schema.n_features) if schema.inputs is None else schema.inputs.owners.tolist()
+            candidates = [pair for pair in combinations(free, 2) if owners[pair[0]] != owners[pair[1]]]
+        n_pairs = min(plan.n_pairs, len(candidates)) if plan.pairs is None else len(candidates)
+        if n_pairs == 0 or self._max_cycles == 0:
+            return np.zeros((0, 2), dtype=np.uint32)
+        self._set_cells()
+        listed = np.array(candidates, dtype=np.uint32)
+        if plan.pairs is not None:
+            return listed
+        gains = self._engine.rank_pairs(listed, plan.n_jobs)
+        order = np.argsort(-gains, kind="stable")[:n_pairs]
+        return listed[order[gains[order] > 0.0]]
+
+    def _set_cells(self) -> None:
+        """The coarser cells of all features. Levels of categories are ordered by what they add alone."""
+        # With few rows a finer grid would have empty cells.
+        enough = max(_FEWEST_CELLS, ceil(sqrt(self._dataset.n_counted / _ROWS_PER_CELL)))
+        most, parts = min(self._plan.max_pair_cells, enough), []
+        for feature, column in enumerate(self._columns):
+            order = None
+            if self._dataset.schema.categories[feature] is not None:
+                order = order_levels(self._features[feature].values.mean(axis=0)[:, :-1])
+            own = group_cells(column.weights[:-1], most, order)
+            n_cells = int(own.max()) + 1 if len(own) else 0
+            self._cells[feature] = np.append(own, np.uint8(n_cells))
+            parts.append(self._cells[feature])
+        offsets = np.cumsum([0, *map(len, parts)]).astype(np.uint64)
+        self._engine.set_cells(offsets, np.concatenate(parts).astype(np.uint8))
+
+    def _read_pair(self, number: int, pair: Sequence[int]) -> TermTables:
+        first, second = (self._cells[feature] for feature in pair)
+        size = int(first[-1]) + 1, int(second[-1]) + 1
+        tables = self._engine.tables(number)
+        columns = [self._cells[f][self._columns[f].codes].astype(np.intp) for f in pair]
+        weights = np.bincount(columns[0] * size[1] + columns[1], self._counts, size[0] * size[1])
+        shaped = np.array(tables).reshape(*tables.shape[:2], *size)
+        return TermTables((pair[0], pair[1]), shaped, weights.reshape(size).astype(np.float64))
+
+    # Shapes.
+
+    def _make_shapes(self) -> list[TermShape]:
+        names = self._dataset.schema.name_features("x{}")
+        shapes = []
+        for term in (*self._features.values(), *self._pairs):
+            axes, paired = [], len(term.features) > 1
+            for feature in term.features:
+                thresholds = np.asarray(self._bins.mapper.thresholds(feature), dtype=np.float64)
+                cells = self._cells[feature][:-1] if paired else None
+                axes.append(make_axis(self._dataset.schema, feature, thresholds, cells))
+            values, weights = _fit_axes(term, tuple(axis.n_cells + 1 for axis in axes))
+            shapes.append(
+                TermShape(
+                    tuple(names[f] for f in term.features),
+                    tuple(axes),
+                    values.mean(axis=0),
+                    values.std(axis=0),
+                    weights,
+                )
+            )
+        return shapes
+
+
+def _read_target(dataset: Dataset) -> FloatArray:
+    target = dataset.target
+    if isinstance(target, ClassTarget):
+        return target.labels[:, 0].astype(np.float64)
+    assert isinstance(target, ValueTarget)
+    return target.values[:, 0]
+
+
+def _read_slots(tables: FloatArray, n_bins: int) -> FloatArray:
+    """The tables of the engine, whose last slot is that of missing values, without the slots that no bin has."""
+    return np.concatenate([tables[:, :, :n_bins], tables[:, :, -1:]], axis=2)
+
+
+def _fit_axes(term: TermTables, sizes: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+    """Tables of the size of the axes: a column without any value has a cell for values nevertheless."""
+    values, weights = term.values, term.weights
+    for axis, size in enumerate(sizes):
+        lacking = size - weights.shape[axis]
+        if lacking > 0:
+            room: list[Any] = [(0, 0)] * weights.ndim
+            room[axis] = (lacking, 0)
+            weights = np.pad(weights, room)
+            values = np.pad(values, [(0, 0), (0, 0), *room])
+    return values, weights
+
+
+def count_pairs(given: float, n_features: int) -> int:
+    """The number of pairs that the parameter ``interactions`` means.
+
+    Examples
+    --------
+    >>> count_pairs(3, 10), count_pairs(0.5, 10)
+    (3, 5)
+    """
+    return int(given) if isinstance(given, int | np.integer) else ceil(float(given) * n_features)

@@ -1,0 +1,153 @@
+"""The kernel of additive models against its twin in NumPy."""
+
+import numpy as np
+import pytest
+
+from committee import _core
+from committee.losses import LossFunction
+from tests.naive import additive as naive
+
+N_ROWS = 400
+
+
+def make_table(seed=0):
+    """Numbers, one with missing values, and a category; bins in codes as the twin takes them."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N_ROWS, 4)), 1)
+    X[rng.random(N_ROWS) < 0.1, 1] = np.nan
+    X[:, 3] = rng.integers(0, 7, N_ROWS)
+    n_levels = np.array([0, 0, 0, 7], dtype=np.uint32)
+    bins = _core.BinMapper.fit(X, None, n_levels, 32, 1).transform(X, 1)
+    codes = [np.minimum(bins.column(f), bins.mapper.n_bins[f]).astype(int) for f in range(4)]
+    signal = np.where(np.isnan(X[:, 1]), 1.0, X[:, 0] * (X[:, 2] > 0)) + 0.5 * (X[:, 3] % 3)
+    return X, bins, codes, signal + 0.3 * rng.normal(size=N_ROWS)
+
+
+def make_params(**values):
+    params = _core.AdditiveParams()
+    for name, value in {"learning_rate": 0.3, "greedy_cycles": 0, "greedy_pair_cycles": 0, **values}.items():
+        setattr(params, name, value)
+    return params
+
+
+def start(bins, loss, y, weights, params, held_out=None):
+    held_out = np.zeros((1, len(y))) if held_out is None else held_out
+    return _core.AdditiveBoosting(bins, loss.name, loss.parameter, loss.n_scores, y, weights, held_out, params)
+
+
+def read(made, feature, n_bins):
+    table = made.tables(feature)[0, 0]
+    return np.append(table[:n_bins], table[-1])
+
+
+@pytest.mark.parametrize("name", ["squared_error", "logistic", "poisson"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_features_follow_the_twin(name, weighted):
+    _, bins, codes, y = make_table()
+    y = {"squared_error": y, "logistic": (y > 0.7).astype(float), "poisson": np.round(np.abs(y))}[name]
+    weights = np.random.default_rng(1).integers(1, 4, N_ROWS).astype(float) if weighted else np.ones(N_ROWS)
+    loss, params = LossFunction(name), make_params(max_leaves=3, min_samples_leaf=5, reg_lambda=0.5)
+    made = start(bins, loss, y, weights, params)
+    made.start_features(np.arange(4, dtype=np.uint32), np.array([0, 0, 1, 0], dtype=np.int32))
+    made.run(12, 1)
+    sizes = [int(n) + 1 for n in bins.mapper.n_bins]
+    largest = {info.name: info.largest_step for info in _core.describe_losses()}[name]
+    tables, _ = naive.boost(
+        codes, sizes, loss, y, weights, params, 12, signs={2: 1}, categorical={3: True}, largest_step=largest
+    )
+    for f in range(4):
+        np.testing.assert_allclose(read(made, f, sizes[f] - 1), tables[f], rtol=0, atol=1e-9)
+
+
+def test_pairs_follow_the_twin():
+    _, bins, codes, y = make_table()
+    loss, params = LossFunction("squared_error"), make_params(min_samples_leaf=5)
+    made = start(bins, loss, y, np.zeros(0), params)
+    made.start_features(np.zeros(0, np.uint32), np.zeros(0, np.int32))
+    cells = [np.append(np.arange(int(n)) // 5, int(n) // 5 + 1).astype(np.uint8) for n in bins.mapper.n_bins]
+    made.set_cells(np.cumsum([0, *map(len, cells)]).astype(np.uint64), np.concatenate(cells))
+    pairs = np.array([[0, 2], [1, 3]], dtype=np.uint32)
+    made.start_pairs(pairs)
+    made.run(8, 1)
+    sizes = [(int(cells[a].max()) + 1, int(cells[b].max()) + 1) for a, b in pairs]
+    slots = [
+        cells[a][codes[a]].astype(int) * size[1] + cells[b][codes[b]] for (a, b), size in zip(pairs, sizes, strict=True)
+    ]
+    tables, _ = naive.boost(slots, sizes, loss, y, np.ones(N_ROWS), params, 8)
+    for t in range(2):
+        np.testing.assert_allclose(made.tables(t)[0, 0], tables[t], rtol=0, atol=1e-9)
+
+
+def test_the_pair_that_acts_together_is_ranked_first():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, size=(2000, 5))
+    y = X[:, 0] + np.sign(X[:, 1] * X[:, 3]) + 0.1 * rng.normal(size=2000)
+    bins = _core.BinMapper.fit(X, None, np.zeros(5, np.uint32), 64, 1).transform(X, 1)
+    made = start(bins, LossFunction("squared_error"), y, np.zeros(0), make_params())
+    made.start_features(np.arange(5, dtype=np.uint32), np.zeros(5, np.int32))
+    made.run(20, 1)
+    cells = [np.append(np.arange(int(n)) // 4, int(n) // 4 + 1).astype(np.uint8) for n in bins.mapper.n_bins]
+    made.set_cells(np.cumsum([0, *map(len, cells)]).astype(np.uint64), np.concatenate(cells))
+    pairs = np.array([[a, b] for a in range(5) for b in range(a + 1, 5)], dtype=np.uint32)
+    gains = made.rank_pairs(pairs, 2)
+    assert pairs[gains.argmax()].tolist() == [1, 3]
+    assert gains.max() > 20 * np.sort(gains)[-2]
+
+
+def test_bags_do_not_depend_on_threads_or_on_one_another():
+    _, bins, _, y = make_table()
+    held_out = (np.random.default_rng(0).random((3, N_ROWS)) < 0.2).astype(float)
+    found = []
+    for rows, jobs in ((held_out, 1), (held_out, 3), (held_out[1:2], 1)):
+        made = start(bins, LossFunction("squared_error"), y, np.zeros(0), make_params(patience=5), rows)
+        made.start_features(np.arange(4, dtype=np.uint32), np.zeros(4, np.int32))
+        while made.run(7, jobs):
+            pass
+        found.append([made.tables(f) for f in range(4)])
+        assert len(made.losses(0)) >= made.best_cycles[0]
+    for f in range(4):
+        assert found[0][f].tobytes() == found[1][f].tobytes()
+        assert found[0][f][1].tobytes() == found[2][f][0].tobytes()
+
+
+def test_rows_that_are_held_out_teach_nothing():
+    _, bins, _, y = make_table()
+    out = np.zeros((1, N_ROWS))
+    out[0, :50] = 1
+    tables = []
+    for other in (y, np.where(np.arange(N_ROWS) < 50, 1e3, y)):
+        made = start(bins, LossFunction("squared_error"), other, np.zeros(0), make_params(patience=1000), out)
+        made.start_features(np.arange(4, dtype=np.uint32), np.zeros(4, np.int32))
+        made.run(1, 1)
+        tables.append((made.losses(0), made.baselines))
+    assert tables[0][1] == tables[1][1]
+    assert tables[0][0] != tables[1][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"held_out": np.ones((1, N_ROWS))}, "rows to learn from"),
+        ({"held_out": np.zeros((1, 3))}, "shape"),
+        ({"held_out": np.full((1, N_ROWS), 2.0)}, "more often than it is there"),
+        ({"params": make_params(max_leaves=1)}, "out of range"),
+        ({"y": np.zeros(3)}, "value for each row"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, sentence):
+    _, bins, _, y = make_table()
+    given = {"y": y, "params": make_params(), "held_out": None, **change}
+    with pytest.raises(ValueError, match=sentence):
+        start(bins, LossFunction("squared_error"), given["y"], np.zeros(0), given["params"], given["held_out"])
+
+
+def test_terms_must_be_there():
+    _, bins, _, y = make_table()
+    made = start(bins, LossFunction("squared_error"), y, np.zeros(0), make_params())
+    with pytest.raises(ValueError, match="unknown feature"):
+        made.start_features(np.array([9], np.uint32), np.zeros(1, np.int32))
+    made.start_features(np.zeros(0, np.uint32), np.zeros(0, np.int32))
+    with pytest.raises(ValueError, match="cells"):
+        made.start_pairs(np.array([[0, 1]], np.uint32))
+    with pytest.raises(IndexError):
+        made.tables(0)
