@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
-from committee.constraints import read_doubles, show_value
+from committee.constraints import show_value
 from committee.data.dataset import ClassTarget
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
@@ -25,6 +25,7 @@ from committee.learners.tree_estimator import TreeEstimator
 from committee.learners.tree_params import TreeSettings, make_grow_params
 from committee.learners.tree_rows import predict_boosted, predict_trees
 from committee.learners.tree_view import normalize_importances
+from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
