@@ -164,7 +164,7 @@ def test_displays_are_explained(cls):
 
 def test_the_room_is_sorted_and_complete():
     assert sorted(plots.__all__) == plots.__all__
-    assert len(DISPLAYS) == 26
+    assert len(DISPLAYS) == 27
 
 
 def test_nothing_is_drawn_or_loaded_before_it_is_asked_for():

@@ -15,7 +15,7 @@ from committee.data.opening import opens_table
 from committee.engines import get_engine
 from committee.engines.formula import Arithmetic, ConstantTerm, TreeTerm
 from committee.engines.tree_model import TreeModel
-from committee.ensembles.additive.fit import AdditiveFit, AdditivePlan, count_pairs, draw_held_out
+from committee.ensembles.additive.fit import AdditivePlan, ShapeFit, count_pairs, draw_held_out
 from committee.ensembles.additive.term_trees import make_term_trees
 from committee.ensembles.fit_callbacks import FitInput
 from committee.ensembles.progress import show_progress
@@ -124,7 +124,7 @@ class BaseExplainableBoosting(TreeEstimator):
         held_out = draw_held_out(dataset, int(self.outer_bags), fraction, seed)
         total = int(self.max_iter) * (1 if plan.n_pairs == 0 else 2)
         with show_progress("Cycles", total, verbose=int(self.verbose), estimator=self, given=given) as on_progress:
-            fitted = AdditiveFit(dataset, loss, held_out, plan).run(on_progress)
+            fitted = ShapeFit(dataset, loss, held_out, plan).run(on_progress)
         self._set_fitted(
             {
                 **target_attributes(dataset.target),

@@ -12,7 +12,7 @@ import numpy as np
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.engines import get_engine
 from committee.ensembles.additive.shapes import TermShape, make_axis
-from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_levels, read_cells
+from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_by_value, read_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from committee.losses import LossFunction
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["AdditiveFit", "AdditivePlan", "FittedTerms", "count_pairs", "draw_held_out"]
+__all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "count_pairs", "draw_held_out"]
 
 _CYCLES_PER_CALL = 16
 _FEWEST_CELLS, _ROWS_PER_CELL = 4, 8
@@ -111,7 +111,7 @@ def draw_held_out(dataset: Dataset, n_bags: int, fraction: float | None, seed: i
     return out if counts is None or repeats else out * counts
 
 
-class AdditiveFit:
+class ShapeFit:
     """One fit.
 
     Parameters
@@ -221,7 +221,7 @@ class AdditiveFit:
         for feature, column in enumerate(self._columns):
             order = None
             if self._dataset.schema.categories[feature] is not None:
-                order = order_levels(self._features[feature].values.mean(axis=0)[:, :-1])
+                order = order_by_value(self._features[feature].values.mean(axis=0)[:, :-1])
             own = group_cells(column.weights[:-1], most, order)
             n_cells = int(own.max()) + 1 if len(own) else 0
             self._cells[feature] = np.append(own, np.uint8(n_cells))

@@ -11,11 +11,11 @@ __all__ = [
     "AdditivePatience",
     "AdditiveTol",
     "AdditiveValueLoss",
-    "BagFraction",
     "CycleCount",
+    "HeldOutShare",
     "InteractionBins",
-    "Interactions",
     "OuterBags",
+    "PairChoice",
     "StepLeaves",
     "StopsEarly",
 ]
@@ -37,7 +37,7 @@ OuterBags: TypeAlias = Annotated[
     Annotated[int, Interval(1, 1000)],
     "Fits that are averaged, each with other rows held out. Their spread is the deviation of a shape table.",
 ]
-Interactions: TypeAlias = Annotated[
+PairChoice: TypeAlias = Annotated[
     Annotated[int, Interval(0, None)]
     | Annotated[float, Interval(0.0, None)]
     | Annotated[Any, ArrayLike("of pairs of features")],
@@ -49,7 +49,7 @@ InteractionBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 128)],
     "The most cells of a feature in pairs.",
 ]
-BagFraction: TypeAlias = Annotated[
+HeldOutShare: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="neither")],
     "Share of the rows that each outer bag holds out, for early stopping.",
 ]

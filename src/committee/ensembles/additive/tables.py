@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from committee.engines import BinnedMatrix
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["FeatureCells", "TermTables", "center_tables", "group_cells", "order_levels", "read_cells"]
+__all__ = ["FeatureCells", "TermTables", "center_tables", "group_cells", "order_by_value", "read_cells"]
 
 _MOST_SWEEPS = 100
 _SETTLED = 1e-12
@@ -66,7 +66,7 @@ def read_cells(bins: BinnedMatrix, feature: int, counts: FloatArray | None) -> F
     return FeatureCells(codes, np.bincount(codes, counts, n_bins + 1).astype(np.float64))
 
 
-def order_levels(values: FloatArray) -> AnyArray:
+def order_by_value(values: FloatArray) -> AnyArray:
     """The order of levels by what they add, of shape (n_scores, n_levels): by the score in which they differ most."""
     chosen = values[int(np.argmax(values.var(axis=1)))] if values.shape[1] else values[0]
     return np.argsort(chosen, kind="stable")
