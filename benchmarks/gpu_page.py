@@ -25,8 +25,10 @@ TRAINING = """| task | rounds | GPU engine, s | XGBoost, s | ratio | score | XGB
 |---|---|---|---|---|---|---|---|---|
 """
 OTHER = """
-Bins are made by the CPU's cores and sent to the device; XGBoost makes its own on the GPU. Prediction: 4,000,000 rows
-that lie on the device. Bytes a value: the memory beside the scores, for each value of the table.
+Bins are made by the CPU's cores here and sent to the device (`gpu_prediction.md` has those that the GPU makes); XGBoost
+makes its own on the GPU. Those of the first task on a new machine, here depth 8 at 10M, include the compilation of the
+kernels. Prediction: 4,000,000 rows that lie on the device. Bytes a value: the memory beside the scores, for each value
+of the table.
 
 | task | bins, s | XGBoost's bins, s | ratio | rows predicted a second | XGBoost's | device memory, MB | bytes a value |
 |---|---|---|---|---|---|---|---|
