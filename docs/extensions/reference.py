@@ -24,6 +24,7 @@ GROUPS = (
     ("AdaBoost and arcing", "committee.ensembles.adaboost", "/methods/adaboost"),
     ("Boosting of text", "committee.ensembles.boostexter", "/text"),
     ("Gradient boosting", "committee.ensembles.boosting", "/methods/gradient_boosting"),
+    ("Additive models", "committee.ensembles.additive", "/howto/glass_box"),
     ("Combining models", "committee.ensembles.combining", "/methods/stacking"),
     ("Inspection", "committee.inspection", "/methods/understanding"),
     ("Plots", "committee.plots", "/gallery/index"),

@@ -13,6 +13,7 @@ import numpy as np
 
 from committee.data.binning import sort_columns
 from committee.data.block_mapping import map_blocks_elsewhere
+from committee.data.blocks import BlockTable
 from committee.engines import get_engine
 from committee.engines.cluster import check_host_memory, choose_hosts, find_cluster, refuse_entries
 from committee.engines.hosts.host import count_host_threads
@@ -22,7 +23,6 @@ from committee.learners.tree_importances import MemberImportances, join_importan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from committee.data.blocks import BlockTable
     from committee.data.sampling import SamplePlan
     from committee.engines import BinnedMatrix, ForestPlan, Presort, Trees
     from committee.engines.hosts.recovering import RecoveringHosts
@@ -240,6 +240,8 @@ def sum_votes_elsewhere(builder: ForestBuilder, trees: Trees, votes: OutOfBag) -
         Where the votes are summed; sums of the rows travel, rows do not.
     """
     X: Any = builder.dataset.X
+    if not isinstance(X, BlockTable):  # a file of bins, which is here
+        return False
     plan, seed = PackedPlan.pack(builder), int(builder.params.seed)
     shared = SharedVotes(X, trees, int(builder.plan.first_tree), seed, plan)
     spans = [slice(int(a), int(b)) for a, b in pairwise(X.offsets)]
