@@ -43,8 +43,10 @@ __all__ = [
     "add_weighted",
     "find_bin",
     "find_largest",
+    "join_two_classes",
     "order_terms",
     "present_formula",
+    "present_scores",
     "refuse_formula",
     "vote_largest",
 ]
@@ -429,6 +431,33 @@ def refuse_formula(model: Any, reason: str) -> ParameterTypeError:
 
 
 # --- frequent combinations ---------------------------------------------------------------------------------------
+
+
+def join_two_classes(share: FormulaTerm) -> FormulaTerm:
+    """Probabilities of both classes, from that of the second."""
+    return JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), share), share))
+
+
+def present_scores(
+    row: FormulaTerm, schema: Schema, classes: AnyArray, scores: FormulaTerm, means: FormulaTerm
+) -> ModelFormula:
+    """A classifier with a score for each class, or one score, that of the second class being positive.
+
+    Parameters
+    ----------
+    row, schema
+        As in `ModelFormula`.
+    classes : ndarray
+        The classes.
+    scores : FormulaTerm
+        The decision function.
+    means : FormulaTerm
+        Probabilities of all classes; of the second one where there is one score.
+    """
+    if scores.width > 1 or len(classes) < 2:
+        return ModelFormula(row, schema, RowFunction("argmax", scores), (classes,), means, scores)
+    label = RowFunction("argmax", JoinedTerms((ConstantTerm(np.zeros(1)), scores)))
+    return ModelFormula(row, schema, label, (classes,), join_two_classes(means), scores)
 
 
 def add_weighted(weights: Iterable[float], parts: Sequence[FormulaTerm]) -> FormulaTerm:

@@ -10,7 +10,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, Ri
 
 from committee.data import Schema
 from committee.engines.formula import (
-    Arithmetic,
     ConstantTerm,
     JoinedTerms,
     LinearTerm,
@@ -20,6 +19,7 @@ from committee.engines.formula import (
     TableRow,
     TakenColumns,
     present_formula,
+    present_scores,
     refuse_formula,
 )
 
@@ -139,13 +139,8 @@ def _present_linear(model: Any, row: FormulaTerm | None) -> ModelFormula:
     scores = LinearTerm(row, weights, starts)
     if not isinstance(model, LogisticRegression):
         return ModelFormula(row, schema, scores)
-    if len(weights) > 1:
-        shares = RowFunction("softmax", scores)
-        return ModelFormula(row, schema, RowFunction("argmax", scores), (model.classes_,), shares, scores)
-    share = RowFunction("sigmoid", scores)
-    both = JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), share), share))
-    label = RowFunction("argmax", JoinedTerms((ConstantTerm(np.zeros(1)), scores)))
-    return ModelFormula(row, schema, label, (model.classes_,), both, scores)
+    means = RowFunction("softmax" if len(weights) > 1 else "sigmoid", scores)
+    return present_scores(row, schema, model.classes_, scores, means)
 
 
 # --- predictions in the layout of the ensemble --------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.base import ClassifierScoreMixin, RegressorScoreMixin
 from committee.data.dataset import ValueTarget
-from committee.engines.formula import Arithmetic, ConstantTerm, JoinedTerms, ModelFormula, RowFunction, TableRow
+from committee.engines.formula import ModelFormula, RowFunction, TableRow, present_scores
 from committee.ensembles.additive.base import BaseExplainableBoosting, count_classes
 from committee.ensembles.additive.params import (
     AdditiveLearningRate,
@@ -215,13 +215,9 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, BaseExplainableBoostin
         self.fitted_trees()
         row = TableRow(self._schema.n_features) if row is None else row
         scores = self._score_term(row)
-        if self._loss.n_scores > 1 or self.n_classes_ < 2:
-            means = RowFunction("softmax", scores)
-            return ModelFormula(row, self._schema, RowFunction("argmax", scores), (self.classes_,), means, scores)
-        mean = RowFunction("sigmoid", scores)
-        both = JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), mean), mean))
-        label = RowFunction("argmax", JoinedTerms((ConstantTerm(np.zeros(1)), scores)))
-        return ModelFormula(row, self._schema, label, (self.classes_,), both, scores)
+        is_single = self._loss.n_scores == 1 and self.n_classes_ == 2
+        means = RowFunction("sigmoid" if is_single else "softmax", scores)
+        return present_scores(row, self._schema, self.classes_, scores, means)
 
 
 class ExplainableBoostingRegressor(RegressorScoreMixin, BaseExplainableBoosting):

@@ -15,11 +15,11 @@ from committee.engines.block_boosting import bin_for_boosting
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
-    JoinedTerms,
     ModelFormula,
     RowFunction,
     TableRow,
     TreeTerm,
+    present_scores,
     refuse_formula,
 )
 from committee.engines.tree_model import TreeModel
@@ -39,7 +39,7 @@ from committee.losses import LossFunction
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from committee.data import Dataset
     from committee.data.dataset import ClassTarget, ValueTarget
@@ -296,16 +296,11 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
         if self._task == "classify" and isinstance(self.classes_, list):
             raise refuse_formula(self, "predicts several class targets")
-        n_scores, scores = self._loss.n_scores, self._score_term(row)
+        scores = self._score_term(row)
         means = _invert_link(scores, self._loss, classes=self._task == "classify")
         if self._task != "classify":
             return ModelFormula(row, self._schema, means)
-        classes: NDArray[Any] = self.classes_
-        if n_scores > 1:
-            return ModelFormula(row, self._schema, RowFunction("argmax", scores), (classes,), means, scores)
-        both = JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), means), means))
-        label = RowFunction("argmax", JoinedTerms((ConstantTerm(np.zeros(1)), scores)))
-        return ModelFormula(row, self._schema, label, (classes,), both, scores)
+        return present_scores(row, self._schema, self.classes_, scores, means)
 
     @property
     def feature_importances_(self) -> FloatArray:

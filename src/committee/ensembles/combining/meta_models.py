@@ -9,15 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from committee.data import Schema
 from committee.engines.formula import (
-    Arithmetic,
-    ConstantTerm,
-    JoinedTerms,
     ModelFormula,
     OneHotTerm,
     RowFunction,
     TableRow,
     TakenColumns,
     add_weighted,
+    join_two_classes,
 )
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import sum_weighted
@@ -73,7 +71,7 @@ class ConvexClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         row = TableRow(n * width) if row is None else row
         terms = _split_row(row, n)
         if row.width == n and n_classes > 1:
-            terms = [JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), term), term)) for term in terms]
+            terms = [join_two_classes(term) for term in terms]
         if self.how == "majority":
             terms = [OneHotTerm(RowFunction("argmax", term), n_classes) for term in terms]
         mean = add_weighted(self.weights_, terms)

@@ -14,6 +14,7 @@ from committee.engines.formula import (
     PositiveElse,
     RowFunction,
     TakenColumns,
+    join_two_classes,
 )
 from committee.exceptions import DataError
 from committee.learners.formula_rows import interpolate_steps
@@ -73,7 +74,7 @@ class ProbabilityCalibration:
             return probabilities
         if self._n_classes == 2:
             second = self._curves[0].to_term(TakenColumns(probabilities, (1,)))
-            return JoinedTerms((Arithmetic("-", ConstantTerm(np.ones(1)), second), second))
+            return join_two_classes(second)
         curves = enumerate(self._curves)
         values = JoinedTerms(tuple(curve.to_term(TakenColumns(probabilities, (k,))) for k, curve in curves))
         total = RowFunction("sum", values)
