@@ -37,7 +37,7 @@ def test_on_processes(alone: Any, caplog: pytest.LogCaptureFixture) -> None:
         # Three rounds: the trees of all classes take their steps together, in fewer than 20 round trips.
         assert 30 < active.traffic.rounds < 3 * 20 + 10
     assert_equal(model, alone)
-    assert "with a block of rows on each of 2" in caplog.text
+    assert "with 4 blocks of rows on 2 workers" in caplog.text
 
 
 def test_few_rows_stay_in_this_process(alone: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -44,6 +44,7 @@ __all__ = [
     "bin_for_boosting",
     "boost_in_blocks",
     "choose_leaves_per_step",
+    "count_worker_blocks",
     "open_block_boosting",
 ]
 
@@ -58,6 +59,10 @@ _RUN, _TAKE_BINS = "run", "take_bins"
 _LEAST_ROWS = 500_000
 """Rows for each worker of a cluster below which boosting stays in this process: round trips would take longer than
 what they save."""
+
+_FEWEST_BLOCKS, _MOST_BLOCKS, _BLOCK_ROWS = 2, 4, 250_000
+"""Blocks of each worker: as many as have so many rows. A worker that comes during a fit takes over some of them. Each
+block makes histograms of its own, which the worker adds up, so that many small blocks cost more."""
 
 _LOG = logging.getLogger("committee")
 
@@ -342,8 +347,8 @@ def open_block_boosting(
 ) -> BlockBoosting | None:
     """A boosted fit whose rows are divided among hosts; None if it stays in this process.
 
-    Inside `committee.cluster` each worker has a block, if the table has 500,000 rows for each of them, or if whatever
-    can be distributed is to be.
+    Inside `committee.cluster` each worker has two to four blocks, if the table has 500,000 rows for each worker, or if
+    whatever can be distributed is to be. Workers that come later take over some of the blocks.
 
     Parameters
     ----------
@@ -395,7 +400,7 @@ def bin_for_boosting(
 
 
 def _plan_on_cluster(n_rows: int, *, quiet: bool = False) -> _BlockPlan | None:
-    """A block for each worker of the cluster in use; unless ``quiet``, the log says why there is none."""
+    """Blocks for each worker of the cluster in use; unless ``quiet``, the log says why there are none."""
     active = find_cluster()
     if active is None:
         return None
@@ -409,8 +414,27 @@ def _plan_on_cluster(n_rows: int, *, quiet: bool = False) -> _BlockPlan | None:
     if not active.hosts.keeps_state:
         _LOG.log(level, "Boosting runs in this process: %s cannot hold blocks of rows.", description)
         return None
-    _LOG.log(level, "Boosting runs on %s, with a block of rows on each of %d.", description, n_hosts)
-    return _BlockPlan(active.hosts, n_hosts)
+    n_blocks = n_hosts * count_worker_blocks(n_rows, n_hosts)
+    _LOG.log(level, "Boosting runs on %s, with %d blocks of rows on %d workers.", description, n_blocks, n_hosts)
+    return _BlockPlan(active.hosts, n_blocks)
+
+
+def count_worker_blocks(n_rows: int, n_workers: int) -> int:
+    """Blocks of rows that each worker of a cluster has at first.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the table.
+    n_workers : int
+        Workers at the start of the fit.
+
+    Examples
+    --------
+    >>> [count_worker_blocks(n_rows, 2) for n_rows in (1_000, 1_000_000, 1_600_000, 10_000_000)]
+    [2, 2, 3, 4]
+    """
+    return min(max(n_rows // (n_workers * _BLOCK_ROWS), _FEWEST_BLOCKS), _MOST_BLOCKS)
 
 
 def choose_leaves_per_step(max_leaf_nodes: int) -> int:

@@ -250,6 +250,13 @@ class Host:
             self._makers.pop(fit, None)
         return True
 
+    def drop(self, fit: str, blocks: Sequence[int]) -> bool:
+        """Forget the states of some blocks, which have moved to another host."""
+        with self._busy:
+            for block in blocks:
+                self._held.pop((fit, block), None)
+        return True
+
     def run_task(self, request: TaskRequest, shared: Payload | None = None) -> TaskReply:
         """Call a function with an item and what the tasks share: packed, None if the host should have it."""
         _CURRENT.threads = self.threads

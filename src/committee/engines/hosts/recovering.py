@@ -348,8 +348,22 @@ class RecoveringHosts:
                 loads[own.owners[block]] += 1
             # In the middle of a call the other blocks have answered: they stay where they are.
             if own.generation != self._generation and len(todo) == own.n_blocks:
-                _balance(own.owners, loads)
+                self._move(own, _balance(own.owners, loads))
         own.generation = self._generation
+
+    def _move(self, own: _OpenFit, moved: dict[str, list[int]]) -> None:
+        """Let hosts forget the blocks that others have now; these make them from their source and the log."""
+        for name, blocks in moved.items():
+            own.made.difference_update((name, block) for block in blocks)
+            handle = self._hosts.get(name)
+            if handle is not None:
+                try:
+                    handle.submit("drop", own.key, blocks)
+                except HostLostError as error:
+                    self.lose(name, error)
+        if moved:
+            n_moved = sum(map(len, moved.values()))
+            _LOG.info("%d of %d blocks move to workers that came during the fit.", n_moved, own.n_blocks)
 
 
 def raise_failure(failure: HostFailure, name_block: Callable[[int], str]) -> None:
@@ -377,13 +391,15 @@ def _group_by_owner(own: _OpenFit, blocks: Iterable[int]) -> dict[str, list[int]
     return grouped
 
 
-def _balance(owners: dict[int, str], loads: Counter[str]) -> None:
-    """Move blocks from the hosts with most to those with fewest, until they differ by one at most."""
+def _balance(owners: dict[int, str], loads: Counter[str]) -> dict[str, list[int]]:
+    """Move blocks from the hosts with most to those with fewest, until they differ by one at most; what was moved."""
+    moved: dict[str, list[int]] = defaultdict(list)
     while True:
         most, least = max(loads, key=loads.__getitem__), min(loads, key=loads.__getitem__)
         if loads[most] - loads[least] < 2:
-            return
+            return moved
         block = max(block for block, owner in owners.items() if owner == most)
         owners[block] = least
+        moved[most].append(block)
         loads[most] -= 1
         loads[least] += 1

@@ -89,7 +89,7 @@ def _add(values: tuple[Any, ...]) -> Any:
     """The sum of the values that several blocks or hosts gave."""
     packed = [value for value in values if isinstance(value, PackedSums)]
     if not packed:
-        return values[0] if len(values) == 1 else fold(lambda one, other: _join(np.add, one, other), values)
+        return values[0] if len(values) == 1 else _add_up(values)
     total = np.zeros(prod(packed[0].shape), dtype=np.int64)
     for value in values:
         if isinstance(value, PackedSums):
@@ -97,6 +97,14 @@ def _add(values: tuple[Any, ...]) -> Any:
         else:
             total += value.reshape(-1)
     return total.reshape(packed[0].shape)
+
+
+def _add_up(values: tuple[Any, ...]) -> Any:
+    """The sum of two values or more; only one array is made, since the first may be a part of a state."""
+    total = _join(np.add, values[0], values[1])
+    for value in values[2:]:
+        total = np.add(total, value, out=total) if isinstance(total, np.ndarray) else total + value
+    return total
 
 
 def _join(join: np.ufunc, one: Any, other: Any) -> Any:
