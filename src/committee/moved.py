@@ -25,6 +25,7 @@ MODULES = {
     "committee.automatic.ensemble": "committee.automatic.estimators",
     "committee.automatic.margins": "committee.automatic.intervals",
     "committee.automatic.plain_members": "committee.automatic.baseline_members",
+    "committee.automatic.word_encoding": "committee.data.word_encoding",
     "committee.dialects": "committee.foreign_names",
     "committee.ensembles.adaboost": "committee.ensembles.adaboost.classifier",
     "committee.ensembles.adaboost_additive": "committee.ensembles.adaboost.additive",

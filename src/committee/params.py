@@ -78,6 +78,7 @@ __all__ = [
     "Splitter",
     "StoppingTol",
     "SurvivalOobScore",
+    "TextColumns",
     "TreeCount",
     "TreeFeatures",
     "TreeRandomState",
@@ -184,12 +185,18 @@ ClassWeight: TypeAlias = Annotated[
 ]
 CategoricalFeatures: TypeAlias = Annotated[
     Literal["from_dtype"] | Annotated[Any, ArrayLike("of indices, names or a mask")] | None,
-    "Which features are categories. ``'from_dtype'``: those whose column holds strings or a categorical type. "
-    "An array names them by index, by name or by a mask. None: no feature is.",
+    "Which features are categories. ``'from_dtype'``: those whose column holds a categorical type, or strings that "
+    "are no free text. An array names them by index, by name or by a mask. None: no feature is.",
 ]
 Unseen: TypeAlias = Annotated[
     Literal["missing", "error"],
     "What a category that did not occur in training is at prediction: a missing value, or an error.",
+]
+TextColumns: TypeAlias = Annotated[
+    Sequence[str] | Sequence[int] | Literal["auto"] | None,
+    "Columns of free text, by name or number: their length and up to 30 topics of their words become features. "
+    "``'auto'``: strings without a categorical type, at least half of them distinct, these of three words or more on "
+    "average. None: strings are categories.",
 ]
 
 # --- ensembles -----------------------------------------------------------------------------------------------

@@ -113,6 +113,15 @@ def test_refusals() -> None:
         model.distill(X, y, n_refits=6)
     with pytest.raises(ParameterError, match="leave early_stopping out"):
         model.distill(X, y, early_stopping=True)
-    texts = pd.DataFrame({"text": [f"the word number {k} of many" for k in range(120)], "x": range(120)})
-    with pytest.raises(DataError, match="columns of text"):
-        CommitteeClassifier(portfolio=["linear"], random_state=0).fit(texts, y).distill(texts, y)
+
+
+def test_a_student_reads_text() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, size=200)
+    words = np.array([["see", "you", "at", "home"], ["win", "a", "free", "prize"]])
+    X = pd.DataFrame({"text": [" ".join(rng.choice(words[k], 6)) for k in y], "x": rng.normal(size=200)})
+    model = CommitteeClassifier(portfolio=["linear", "boosting"], random_state=0).fit(X, y)
+    small = model.distill(X, y)
+    assert small._schema.inputs.kinds == ("text", "number")
+    assert small.score(X, y) > 0.95
+    assert small.distillation_["student"] > -0.3

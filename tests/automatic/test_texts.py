@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
-from committee.automatic.word_encoding import fit_word_encoding
 from committee.data.text_columns import find_texts, lift_texts
+from committee.data.word_encoding import fit_word_encoding
 from committee.exceptions import CommitteeError, DataError, ParameterError
 
 WORDS = {"linear of words", "naive bayes of words"}

@@ -171,6 +171,7 @@ BAD_VALUES = {
     "max_bins": 256,
     "categorical_features": "guess",
     "unseen": "ignore",
+    "text_columns": "all",
     "interaction_cst": "some",
     "n_jobs": 0,
 }

@@ -189,5 +189,5 @@ def test_what_cannot_be_written_is_refused(model: Any, fragment: str) -> None:
 
 def test_a_model_of_dates_is_refused() -> None:
     when = np.array([["2020-01-01"], ["2021-05-02"]], "M8[s]")
-    with pytest.raises(ParameterTypeError, match="fitted on dates, times or lists"):
+    with pytest.raises(ParameterTypeError, match="fitted on dates, times, lists or text"):
         to_onnx(committee.DecisionTreeRegressor().fit(when, [0.0, 1.0]))

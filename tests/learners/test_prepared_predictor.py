@@ -139,7 +139,7 @@ def test_threads_share_a_predictor(fitted: tuple[Any, pd.DataFrame]) -> None:
 
 def test_what_cannot_be_prepared() -> None:
     when = np.array([["2020-01-01"], ["2021-05-02"]], "M8[s]")
-    with pytest.raises(ParameterTypeError, match="dates, times or lists"):
+    with pytest.raises(ParameterTypeError, match="dates, times, lists or text"):
         committee.DecisionTreeRegressor().fit(when, [0.0, 1.0]).predictor()
     with pytest.raises(ParameterTypeError, match="predicts nothing"):
         committee.RandomTreesEmbedding(2).fit([[0.0], [1.0]]).predictor()

@@ -45,12 +45,12 @@ if TYPE_CHECKING:
         Combine,
         CommitteeCv,
         CommitteeMetric,
+        CommitteeTextColumns,
         ExtraMembers,
         MaxLatency,
         NMembers,
         Portfolio,
         PresetName,
-        TextColumns,
         TimeBudget,
     )
     from committee.data import Dataset, Schema
@@ -81,7 +81,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
     extra_members: ExtraMembers = None
     max_latency_us: MaxLatency = None
     cv: CommitteeCv
-    text_columns: TextColumns
+    text_columns: CommitteeTextColumns
     categorical_features: CategoricalFeatures
     unseen: Unseen
     n_jobs: NJobs
@@ -224,7 +224,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
                 f"got {self.portfolio!r}."
             )
 
-    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Dataset:
+    def _take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None, text_columns: Any = None) -> Dataset:
         dataset = take_in(
             self,
             X,
@@ -234,6 +234,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
             class_weight=getattr(self, "class_weight", None),
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=text_columns,
             multi_output=False,
         )
         n_positive = dataset.n_rows if dataset.weights is None else np.count_nonzero(dataset.weights)

@@ -93,14 +93,19 @@ class DistillationMixin:
             raise not_fitted_error(self)
         self._check_distillation(student, n_refits, params)
         X = collect_table(X)
-        dataset = self._take_in(X, y, sample_weight)
+        dataset = self._take_in(X, y, sample_weight, self.text_columns)
         target, seed = dataset.target, resolve_seed(self.random_state)
         training = self._make_training_set(dataset, target, dataset.X, groups)
         classify = isinstance(target, ClassTarget)
         labels: NDArray[Any] = target.classes[0][training.y] if classify else training.y
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         self._check_training_rows(training.n_rows, combiner)
-        common = {"categorical_features": self.categorical_features, "unseen": self.unseen, "n_jobs": self.n_jobs}
+        common = {
+            "categorical_features": self.categorical_features,
+            "text_columns": self.text_columns,
+            "unseen": self.unseen,
+            "n_jobs": self.n_jobs,
+        }
         learner = Student(student, classify, {**common, "random_state": seed % (1 << 32), **params})
         folds = self._plan_folds(training, seed)
         if n_refits > len(folds):
@@ -138,11 +143,6 @@ class DistillationMixin:
         if "early_stopping" in params:
             raise ParameterError(
                 f"{owner}.distill chooses the number of rounds itself: leave early_stopping out, or give n_estimators."
-            )
-        if self._texts.places:
-            raise DataError(
-                f"{owner} has learnt from columns of text, which a single model of trees does not read: fit it with "
-                "text_columns=None, or without these columns, before distill."
             )
 
     def _check_training_rows(self: Any, n_rows: int, combiner: MemberCombiner) -> None:

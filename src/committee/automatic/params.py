@@ -12,12 +12,12 @@ __all__ = [
     "Combine",
     "CommitteeCv",
     "CommitteeMetric",
+    "CommitteeTextColumns",
     "ExtraMembers",
     "MaxLatency",
     "NMembers",
     "Portfolio",
     "PresetName",
-    "TextColumns",
     "TimeBudget",
 ]
 
@@ -70,11 +70,11 @@ Portfolio: TypeAlias = Annotated[
     "cells; those of words if there are texts; of logs, in place of shallow boosting, if values are positive with a "
     "long tail.",
 ]
-TextColumns: TypeAlias = Annotated[
+CommitteeTextColumns: TypeAlias = Annotated[
     Sequence[str] | Sequence[int] | Literal["auto"] | None,
-    "Columns of free text, by name or number. ``'auto'``: strings, at least half of them distinct and of three words "
-    "or more on average. None: strings are categories. Linear and naive Bayes models of words use the tf-idf weights "
-    "of words and bigrams, all others the length and up to 30 topics.",
+    "Columns of free text, by name or number. ``'auto'``: strings, at least half of them distinct, these of three "
+    "words or more on average. None: strings are categories. Linear and naive Bayes models of words use the tf-idf "
+    "weights of words and bigrams, all others the length and up to 30 topics.",
 ]
 CommitteeCv: TypeAlias = Annotated[
     CrossValidation,

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from committee.automatic.log_scale import is_skewed
-from committee.automatic.word_encoding import WordEncoding, fit_word_encoding
 from committee.data.text_columns import find_texts, lift_texts
+from committee.data.word_encoding import WordEncoding, fit_word_encoding
 from committee.ensembles.combining.training_set import TrainingSet
 
 if TYPE_CHECKING:

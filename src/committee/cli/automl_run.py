@@ -14,7 +14,7 @@ from committee.cli.errors import CommandError
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import ScoringMetric
 from committee.cli.model_setup import ModelSetup, RowIndices, fit_baseline
-from committee.cli.results import Comparison, FitResults, Leaderboard, LeaderboardEntry, ScoreEstimate
+from committee.cli.results import Comparison, FitResults, Leaderboard, LeaderboardEntry, ScoreEstimate, describe_texts
 from committee.scoring import wrap_predictions
 from committee.typing import FloatArray
 
@@ -54,7 +54,7 @@ def run_automl(setup: ModelSetup, observer: FitObserver | None = None) -> FitRes
         comparisons=_compare_with_baseline(setup, model, predictions),
         model=model,
         predictions=predictions,
-        notices=setup.notices,
+        notices=(*setup.notices, *describe_texts(model)),
         leaderboard=_read_leaderboard(setup, model, seconds),
     )
 

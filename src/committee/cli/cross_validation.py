@@ -12,7 +12,7 @@ from committee.cli.depth_search import DepthSearch
 from committee.cli.fit_observer import FitObserver
 from committee.cli.model_setup import INNER_FOLDS, ModelSetup, RowIndices, fit_baseline
 from committee.cli.problem import LearningProblem
-from committee.cli.results import Comparison, FitResults
+from committee.cli.results import Comparison, FitResults, describe_texts
 
 __all__ = ["CrossValidationRun", "rank_importances"]
 
@@ -80,7 +80,7 @@ class CrossValidationRun:
             comparisons={name: Comparison.of_folds(tuple(m), tuple(b)) for name, (m, b) in scores.items()},
             model=model,
             predictions=_join_folds(parts, problem.n_rows),
-            notices=setup.notices,
+            notices=(*setup.notices, *describe_texts(model)),
             candidates=candidates,
             importances=rank_importances(model, problem),
             n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,

@@ -91,10 +91,11 @@ class ModelRows:
         self.extra = list(extra)
         self.names = self._find_columns()
         named = list(zip(self.names, read_categories(model), strict=False))
+        self._kinds = dict(zip(self.names, _list_kinds(model, len(self.names)), strict=True))
         # Text categories have dtype object; such a column is read as text even if it looks numeric.
         self._texts = [name for name, known in named if known is not None and known.dtype == object]
-        self._numbers = [name for name, known in named if known is None]
-        self._kinds = dict(zip(self.names, _list_kinds(model, len(self.names)), strict=True))
+        self._texts += [name for name, kind in self._kinds.items() if kind == "text"]
+        self._numbers = [name for name, known in named if known is None and name not in self._texts]
         for name in self.extra:
             if name not in stream.schema.names:
                 raise CommandError(

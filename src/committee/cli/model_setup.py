@@ -31,8 +31,6 @@ RowIndices = NDArray[np.intp]
 
 # Prefix of the AutoML classes. They draw folds of their own and estimate their own score.
 AUTOML = "Committee"
-# Parameters of estimators that look for columns of text themselves, and so need the table as it is.
-_TEXT_PARAMETERS = frozenset({"text_columns", "vectorizer"})
 # Rows below which scores are not reliable.
 _FEW_ROWS = 50
 # Folds of a search inside a training set, which needs only the order of the candidates.
@@ -89,7 +87,8 @@ class ModelSetup:
         self.template = self._make_template()
         self.name = type(self.template).__name__
         self.is_automl = self.name.startswith(AUTOML)
-        self._reads_texts = not _TEXT_PARAMETERS.isdisjoint(self.template.get_params(deep=False))
+        # These look for texts in the table as it is.
+        self._reads_texts = self.is_automl or "vectorizer" in self.template.get_params(deep=False)
         self._notices: list[str] = []
         self._check_folds()
 

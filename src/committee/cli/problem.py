@@ -14,6 +14,7 @@ from committee.cli.table import Source
 from committee.cli.task_targets import choose_task, order_classes, read_censored_times, read_event_column, read_ranks
 from committee.cli.tasks import CLASS_TASKS, TaskKind
 from committee.cli.text_dates import read_text_dates
+from committee.data.word_encoding import is_free_text
 
 # An integer target with more distinct values than this is a regression target, unless --task is given.
 MAX_INTEGER_CLASSES = 20
@@ -346,12 +347,18 @@ def _choose_features(table: pa.Table, notices: list[str]) -> tuple[pa.Table, tup
             notices.append(f"Column '{name}' is left out: it is missing in every row.")
             continue
         assert kind is not None
-        n_distinct = len(column.unique().drop_null())
-        if kind == "category" and n_distinct == table.num_rows:
+        distinct = column.unique().drop_null()
+        n_distinct = len(distinct)
+        if kind == "category" and n_distinct == table.num_rows and not _holds_free_text(distinct):
             notices.append(f"Column '{name}' is different in every row; --drop '{name}' if it is an identifier.")
         chosen[name] = column
         described.append(ColumnSummary(name, kind, n_missing, n_distinct, is_calendar))
     return pa.table(chosen).combine_chunks(), tuple(described)
+
+
+def _holds_free_text(distinct: pa.Array) -> bool:
+    """Whether distinct values, one for each row, are texts of several words and no identifiers."""
+    return bool(pa.types.is_string(distinct.type)) and is_free_text(distinct.to_pylist(), len(distinct))
 
 
 def write_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Comparison", "DepthCandidate", "FitResults", "Leaderboard", "LeaderboardEntry", "ScoreEstimate"]
+__all__ = [
+    "Comparison",
+    "DepthCandidate",
+    "FitResults",
+    "Leaderboard",
+    "LeaderboardEntry",
+    "ScoreEstimate",
+    "describe_texts",
+]
 
 
 @dataclass(frozen=True)
@@ -144,3 +152,25 @@ class FitResults:
     n_leaves: int | None = None
     depth: int | None = None
     leaderboard: Leaderboard | None = None
+
+
+def describe_texts(model: Any) -> tuple[str, ...]:
+    """Sentences about the columns that a fitted model reads as free text, none without such columns.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+
+    Returns
+    -------
+    tuple of str
+    """
+    inputs = getattr(getattr(model, "_schema", None), "inputs", None)
+    places = [] if inputs is None else [k for k, kind in enumerate(inputs.kinds) if kind == "text"]
+    places += getattr(getattr(model, "_texts", None), "places", ())
+    names = getattr(model, "feature_names_in_", range(getattr(model, "n_features_in_", 0)))
+    return tuple(
+        f"Column '{names[k]}' is free text: it is read as words (--set text_columns=None for categories)."
+        for k in sorted(places)
+    )

@@ -80,6 +80,10 @@ class Column:
         The elements, if it holds lists.
     declared : ndarray or None
         All levels that its type declares, in their order, if the type has one; also those that do not occur.
+    plain_text : bool
+        Whether the levels are strings that did not come with a categorical type, so that they may be free text.
+    n_held : float or None
+        The number of rows with a value, if the codes are not those of the rows.
     """
 
     where: str
@@ -90,6 +94,8 @@ class Column:
     kind: str = "number"
     elements: AnyArray | None = None
     declared: AnyArray | None = None
+    plain_text: bool = False
+    n_held: float | None = None
 
     @property
     def holds_text(self) -> bool:
@@ -141,7 +147,7 @@ class Column:
         observed = find_observed(codes, len(self.levels))
         renumber = np.full(len(self.levels) + 1, _MISSING_CODE, dtype=np.int64)
         renumber[observed] = np.arange(len(observed))
-        return Column(self.where, levels=self.levels[observed], codes=renumber[codes])
+        return Column(self.where, levels=self.levels[observed], codes=renumber[codes], plain_text=self.plain_text)
 
 
 def refuse_kind(where: str, kind: str, name: str = "") -> DataTypeError:
@@ -185,7 +191,7 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
     index: dict[Any, int] = dict.fromkeys(distinct, _MISSING_CODE)
     index.update((level, code) for code, level in enumerate(levels))
     codes = np.fromiter(map(index.__getitem__, values), np.int64, len(values))
-    return Column(where, levels=_text_array(levels), codes=codes)
+    return Column(where, levels=_text_array(levels), codes=codes, plain_text=True)
 
 
 def _read_times_or_lists(values: Sequence[Any], kinds: dict[str, type], where: str) -> Column:
@@ -322,7 +328,7 @@ def read_pandas_text(series: Any, where: str) -> Column:
         categories = series.cat.categories
         return encode_levels(categories.tolist(), series.cat.codes.to_numpy(), where, ordered=True)
     codes, uniques = series.factorize()
-    return encode_levels(uniques.tolist(), codes, where, ordered=False)
+    return replace(encode_levels(uniques.tolist(), codes, where, ordered=False), plain_text=True)
 
 
 def read_polars_text(series: Any, where: str) -> Column:
@@ -340,16 +346,19 @@ def read_polars_text(series: Any, where: str) -> Column:
         physical = text.cast(pl.Enum(levels))
         ordered = False
     codes = physical.to_physical().cast(pl.Int64).fill_null(_MISSING_CODE).to_numpy()
-    return encode_levels(levels.to_list(), codes, where, ordered=ordered)
+    column = encode_levels(levels.to_list(), codes, where, ordered=ordered)
+    return replace(column, plain_text=series.dtype == pl.String)
 
 
 def read_arrow_text(chunked: Any, where: str) -> Column:
     """A PyArrow chunked array of text or of a dictionary type."""
     encoded = chunked.combine_chunks()
-    if not hasattr(encoded.type, "value_type"):
+    is_plain = not hasattr(encoded.type, "value_type")
+    if is_plain:
         encoded = encoded.dictionary_encode()
     codes = encoded.indices.cast("int64").fill_null(_MISSING_CODE).to_numpy(zero_copy_only=False)
-    return encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))
+    column = encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))
+    return replace(column, plain_text=is_plain)
 
 
 def read_times(series: Any, where: str) -> Column:

@@ -1,4 +1,4 @@
-"""How the columns of the user's table become features: a date has several features, a list one for each element.
+"""How the columns of the user's table become features: a date or a text has several, a list one for each element.
 
 A number or a category is one feature, so that most tables need no record of it.
 """
@@ -14,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.data.word_encoding import WordEncoding
     from committee.typing import FloatArray
 
 __all__ = ["DATE_KINDS", "KINDS", "InputColumns", "describe_kind"]
@@ -26,6 +27,7 @@ KINDS = {
     "duration": "durations",
     "time": "times of day",
     "list": "lists",
+    "text": "text",
 }
 DATE_KINDS = frozenset({"date", "date_utc"})
 
@@ -54,7 +56,10 @@ class InputColumns:
     kinds : tuple of str
         For each column a key of `KINDS`; a category counts as a number.
     parts : tuple of tuple of str
-        For each column its features: calendar parts of a date, positions in a list, the value itself otherwise.
+        For each column its features: calendar parts of a date, positions in a list, length and topics of a text, the
+        value itself otherwise.
+    words : tuple of (WordEncoding or None), or None
+        For each column of text its encoding, None for others; None if there is no text.
 
     Examples
     --------
@@ -68,6 +73,7 @@ class InputColumns:
     names: tuple[str, ...] | None
     kinds: tuple[str, ...]
     parts: tuple[tuple[str, ...], ...]
+    words: tuple[WordEncoding | None, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -85,6 +91,12 @@ class InputColumns:
     def of_column(self, column: int) -> tuple[str, tuple[str, ...]]:
         """The kind and the features of a column."""
         return self.kinds[column], self.parts[column]
+
+    def words_of(self, column: int) -> WordEncoding:
+        """The encoding of a column of text."""
+        found = None if self.words is None else self.words[column]
+        assert found is not None
+        return found
 
     def list_features(self, column: int) -> list[int]:
         """The features of a column."""
@@ -114,7 +126,10 @@ class InputColumns:
         if all(kind == "number" for kind in kinds):
             return None
         names = None if self.names is None else tuple(self.names[k] for k in kept)
-        return InputColumns(names, kinds, tuple(self.parts[k] for k in kept))
+        words = None if self.words is None else tuple(self.words[k] for k in kept)
+        if words is not None and all(own is None for own in words):
+            words = None
+        return InputColumns(names, kinds, tuple(self.parts[k] for k in kept), words)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"names": self.names, "kinds": self.kinds, "parts": self.parts}
+        return {"names": self.names, "kinds": self.kinds, "parts": self.parts, "words": self.words}

@@ -6,7 +6,7 @@ raised before any work starts; the estimator is never changed here.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from committee.data.memory import check_room_for
 from committee.data.survival_targets import encode_survival
 from committee.data.tables import Table, choose_categories, encode_columns, encode_table, match_table
 from committee.data.targets import encode_classes, encode_values, read_target
-from committee.data.weights import find_row_weight, read_sample_weight
+from committee.data.text_features import choose_texts
+from committee.data.weights import count_as_rows, find_row_weight, read_sample_weight
 from committee.exceptions import DataError, DataTypeError, ParameterError
-from committee.typing import BoolArray, FloatMatrix, SparseMatrix, Task
+from committee.typing import BoolArray, FloatArray, FloatMatrix, SparseMatrix, Task
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,6 +47,7 @@ def take_in(
     class_weight: Any = None,
     categorical_features: Any = "from_dtype",
     unseen: str = "missing",
+    text_columns: Any = None,
     multi_output: bool = True,
     min_classes: int = 1,
 ) -> Dataset:
@@ -65,7 +67,7 @@ def take_in(
         Weights of the rows.
     task : {"classify", "regress", "survive", "none"}
         What y is for.
-    class_weight, categorical_features, unseen : see :mod:`committee.params`
+    class_weight, categorical_features, unseen, text_columns : see :mod:`committee.params`
         As the constructor got them.
     multi_output : bool, default=True
         Whether y may have several outputs.
@@ -95,6 +97,7 @@ def take_in(
     if on_device is not None:
         check_device_table(estimator, on_device, categorical_features)
         table = Table(*on_device.shape, on_device.names)
+        choose_texts(table, text_columns, np.zeros(table.n_features, dtype=bool), name)
     else:
         table = X if isinstance(X, OpenedSource | BinnedFile) else read_columns(X)
     check_shape(table.n_rows, table.n_features)
@@ -109,15 +112,15 @@ def take_in(
         weights = combine_weights(sample_weight, class_weight, target, table.n_rows, name)
     if weights is not None and sample_weight is not None and class_weight is not None:
         row_weight = find_row_weight(read_sample_weight(sample_weight, table.n_rows), weights)
-    counted = None if weights is None else weights > 0
     if on_device is not None:
         none = (None,) * table.n_features
         schema = Schema(table.n_features, on_device.names, none, on_device.dtype, unseen)
         return Dataset(on_device, schema, target, weights, row_weight)
+    how = _ColumnChoice(categorical_features, text_columns, unseen, weights, row_weight)
     if not isinstance(table, Table):
-        blocks = _encode_blocks(estimator, table, categorical_features, unseen, counted)
+        blocks = _encode_blocks(estimator, table, how)
         return Dataset(blocks, blocks.schema, target, weights, row_weight)
-    matrix, schema = _encode(estimator, table, categorical_features, unseen, counted)
+    matrix, schema = _encode(estimator, table, how)
     _check_values(estimator, matrix, schema)
     return Dataset(matrix, schema, target, weights, row_weight)
 
@@ -171,7 +174,7 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
         if schema.has_categories:
             raise _refuse_sparse_categories(name)
         if schema.inputs is not None:
-            raise DataTypeError(f"Sparse X holds numbers only, but {name} was fitted on dates, times or lists.")
+            raise DataTypeError(f"Sparse X holds numbers only, but {name} was fitted on dates, times, lists or text.")
         matrix = table.sparse.tocsr()
     else:
         matrix = match_table(table, schema)
@@ -182,46 +185,70 @@ def take_in_rows(estimator: object, X: Any, schema: Schema) -> Any:
 # --- checking ----------------------------------------------------------------------------------------------------
 
 
-def _encode(
-    estimator: object, table: Table, requested: Any, unseen: str, counted: BoolArray | None
-) -> tuple[FloatMatrix | SparseMatrix, Schema]:
+@dataclass(frozen=True)
+class _ColumnChoice:
+    """What the parameters of an estimator say of the columns, and the weights of the rows."""
+
+    categories: Any
+    texts: Any
+    unseen: str
+    weights: FloatArray | None
+    row_weight: float | None
+
+    @property
+    def counted(self) -> BoolArray | None:
+        """Rows of positive weight; None if all have one."""
+        return None if self.weights is None else self.weights > 0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the type of a column decides if it is a category."""
+        return isinstance(self.categories, str) and self.categories == "from_dtype"
+
+    def choose(self, table: Table, name: str) -> tuple[BoolArray, BoolArray]:
+        """Which columns are categories, and which are free text."""
+        chosen = choose_categories(table, self.categories, name)
+        named = np.zeros_like(chosen) if self.is_plain else chosen
+        return chosen, choose_texts(table, self.texts, named, name, self.weights, self.row_weight)
+
+
+def _encode(estimator: object, table: Table, how: _ColumnChoice) -> tuple[FloatMatrix | SparseMatrix, Schema]:
     name = type(estimator).__name__
     if not getattr(estimator, "accepts_categories", True):
         _refuse_other_than_numbers(table, name)
-        requested = None
+        how = replace(how, categories=None)
     if table.sparse is None:
-        if table.matrix is not None and (
-            requested is None or (isinstance(requested, str) and requested == "from_dtype")
-        ):
-            none = (None,) * table.n_features
-            return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
-        return encode_table(table, choose_categories(table, requested, name), unseen, counted)
+        chosen, texts = how.choose(table, name)
+        return encode_table(table, chosen, how.unseen, how.counted, texts)
     if not getattr(estimator, "accepts_sparse", True):
         raise DataTypeError(f"Sparse X is not supported by {name}. Convert it with X.toarray().")
-    if not (requested is None or isinstance(requested, str)) and len(requested):
+    if not (how.categories is None or isinstance(how.categories, str)) and len(how.categories):
         raise _refuse_sparse_categories(name)
-    none = (None,) * table.n_features
-    return table.sparse, Schema(table.n_features, None, none, table.sparse.dtype, unseen)
+    none = np.zeros(table.n_features, dtype=bool)
+    choose_texts(table, how.texts, none, name)
+    return table.sparse, Schema(table.n_features, None, (None,) * table.n_features, table.sparse.dtype, how.unseen)
 
 
-def _encode_blocks(
-    estimator: object, opened: OpenedSource | BinnedFile, requested: Any, unseen: str, counted: BoolArray | None
-) -> BlockTable | BinnedRows:
+def _encode_blocks(estimator: object, opened: OpenedSource | BinnedFile, how: _ColumnChoice) -> BlockTable | BinnedRows:
     name, chosen = type(estimator).__name__, None
     if isinstance(opened, BinnedFile):
-        if not (requested is None or isinstance(requested, str)):
-            raise ParameterError(
-                f"The categories of a file of bins are fixed; leave 'categorical_features' of {name} at 'from_dtype'."
-            )
-        return BinnedRows(opened, replace(opened.schema, unseen=unseen))
+        for parameter, requested in (("categorical_features", how.categories), ("text_columns", how.texts)):
+            if not (requested is None or isinstance(requested, str)):
+                default = "from_dtype" if parameter == "categorical_features" else "auto"
+                raise ParameterError(
+                    f"The categories of a file of bins are fixed; leave '{parameter}' of {name} at '{default}'."
+                )
+        return BinnedRows(opened, replace(opened.schema, unseen=how.unseen))
     if not getattr(estimator, "accepts_categories", True):
-        requested = None
-    if not (isinstance(requested, str) and requested == "from_dtype"):
-        chosen = choose_categories(Table(opened.n_rows, opened.n_features, opened.names), requested, name)
-    table = agree_columns(opened, chosen, counted)
+        how = replace(how, categories=None)
+    if not how.is_plain:
+        chosen = choose_categories(Table(opened.n_rows, opened.n_features, opened.names), how.categories, name)
+    counts = None if how.weights is None else count_as_rows(how.weights, how.row_weight)
+    table = agree_columns(opened, chosen, how.counted, counts)
     if not getattr(estimator, "accepts_categories", True):
         _refuse_other_than_numbers(table, name)
-    _, schema = encode_columns(table, choose_categories(table, requested, name), unseen)
+    chosen, texts = how.choose(table, name)
+    _, schema = encode_columns(table, chosen, how.unseen, texts=texts)
     return BlockTable(opened, schema, type(estimator), opened.rows)
 
 

@@ -16,10 +16,12 @@ from committee.data.columns import Column, find_observed
 from committee.data.dataset import Schema
 from committee.data.dates import compute_part, find_parts
 from committee.data.inputs import DATE_KINDS, InputColumns, describe_kind
+from committee.data.text_features import compute_text_features, learn_topics, list_text_parts
 from committee.exceptions import DataError, DataTypeError, ParameterError
 from committee.typing import BoolArray, FloatMatrix
 
 if TYPE_CHECKING:
+    from committee.data.word_encoding import WordEncoding
     from committee.typing import AnyArray, AnyDType
 
 __all__ = ["Table", "choose_categories", "encode_columns", "encode_table", "match_table"]
@@ -159,32 +161,48 @@ def _find_column(table: Table, wanted: Any, subject: str) -> int:
 
 
 def encode_table(
-    table: Table, chosen: BoolArray, unseen: str, counted: BoolArray | None = None
+    table: Table,
+    chosen: BoolArray,
+    unseen: str,
+    counted: BoolArray | None = None,
+    texts: BoolArray | None = None,
 ) -> tuple[FloatMatrix, Schema]:
     """The matrix and its schema, with a code in place of every value of the chosen columns.
 
     A row that does not count (its weight is zero) is as good as absent, so a level that only such rows have is
-    unseen and their code is missing.
+    unseen and their code is missing. Columns of free text are given by `texts`, which precedes `chosen`.
     """
     none = (None,) * table.n_features
     if table.matrix is not None and not chosen.any():
         return table.matrix, Schema(table.n_features, table.names, none, table.matrix.dtype, unseen)
-    arrays, schema = encode_columns(table, chosen, unseen, counted)
+    arrays, schema = encode_columns(table, chosen, unseen, counted, texts)
     return _stack(arrays, table.n_rows, schema.dtype), schema
 
 
 def encode_columns(
-    table: Table, chosen: BoolArray, unseen: str, counted: BoolArray | None = None
+    table: Table,
+    chosen: BoolArray,
+    unseen: str,
+    counted: BoolArray | None = None,
+    texts: BoolArray | None = None,
 ) -> tuple[list[AnyArray], Schema]:
     """As `encode_table`, with each feature by itself; the columns may be of different lengths."""
     columns = table.split_columns()
     categories: list[AnyArray | None] = []
     arrays: list[AnyArray] = []
     parts: list[tuple[str, ...]] = []
-    for column, is_category in zip(columns, chosen.tolist(), strict=True):
-        own = _find_column_parts(column, counted)
+    texts = np.zeros(len(columns), dtype=bool) if texts is None else texts
+    words = [learn_topics(column, counted) if is_text else None for column, is_text in zip(columns, texts, strict=True)]
+    chosen = chosen & ~texts
+    for column, is_category, encoding in zip(columns, chosen.tolist(), words, strict=True):
+        own = _find_column_parts(column, counted) if encoding is None else list_text_parts(encoding)
         parts.append(own)
-        if is_category:
+        if encoding is not None:
+            categories += [None] * len(own)
+            # A column that stands for blocks is described, not stacked.
+            is_whole = column.n_held is None
+            arrays += compute_text_features(column, encoding) if is_whole else [np.empty(0)] * len(own)
+        elif is_category:
             if column.kind != "number":
                 raise _refuse_category(column)
             levels, codes = _drop_uncounted(*column.as_levels(), counted)
@@ -193,12 +211,12 @@ def encode_columns(
         elif column.holds_text:
             raise DataTypeError(
                 f"X {column.where} holds text, and 'categorical_features' does not say that it is a category. "
-                "Add it there, or leave 'categorical_features' at 'from_dtype'."
+                "Add it there or to 'text_columns', or leave 'categorical_features' at 'from_dtype'."
             )
         else:
             categories += [None] * len(own)
             arrays += _expand(column, own)
-    inputs = _record_inputs(table, columns, parts)
+    inputs = _record_inputs(table, columns, parts, words)
     dtype = _choose_dtype(columns, chosen, categories)
     if inputs is None:
         return arrays, Schema(table.n_features, table.names, tuple(categories), dtype, unseen)
@@ -226,11 +244,13 @@ def _expand(column: Column, parts: tuple[str, ...]) -> list[AnyArray]:
     return [compute_part(column.values, part) for part in parts]
 
 
-def _record_inputs(table: Table, columns: list[Column], parts: list[tuple[str, ...]]) -> InputColumns | None:
-    kinds = tuple(column.kind for column in columns)
+def _record_inputs(
+    table: Table, columns: list[Column], parts: list[tuple[str, ...]], words: list[WordEncoding | None]
+) -> InputColumns | None:
+    kinds = tuple(column.kind if own is None else "text" for column, own in zip(columns, words, strict=True))
     if all(kind == "number" for kind in kinds):
         return None
-    return InputColumns(table.names, kinds, tuple(parts))
+    return InputColumns(table.names, kinds, tuple(parts), tuple(words) if "text" in kinds else None)
 
 
 def _refuse_category(column: Column) -> ParameterError:
@@ -260,7 +280,9 @@ def match_table(table: Table, schema: Schema) -> FloatMatrix:
     for j, column in enumerate(columns):
         kind, parts = ("number", ("value",)) if schema.inputs is None else schema.inputs.of_column(j)
         levels = schema.categories[len(arrays)]
-        if levels is not None and column.kind == "number":
+        if schema.inputs is not None and kind == "text" and (column.holds_text or column.is_missing):
+            arrays += compute_text_features(column, schema.inputs.words_of(j))
+        elif levels is not None and column.kind == "number":
             arrays.append(_match_levels(column, levels, schema.unseen))
         elif column.kind == kind and not column.holds_text and _fits(column, parts):
             arrays += _expand(column, parts)

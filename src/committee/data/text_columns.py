@@ -1,7 +1,7 @@
 """Columns of free text: which ones they are, and the table without them.
 
-Data intake reads text columns as categories. Where most rows have their own text, categories carry little information,
-but words do: estimators that use words remove such columns from the table before intake.
+Single estimators read such columns at intake, by `committee.data.text_features`. The automatic committee, whose members
+of words need the tf-idf weights too, removes them from the table before intake.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import numpy as np
 
 from committee.constraints import show_value
 from committee.data.frames import find_frame
+from committee.data.word_encoding import is_free_text
 from committee.exceptions import ParameterError
 from committee.typing import FloatArray
 
 __all__ = ["find_texts", "lift_texts"]
 
-_LEAST_DISTINCT, _LEAST_WORDS = 0.5, 3.0
-"""Share of distinct values and mean number of words from which strings are taken for text."""
 _STRINGS = frozenset({"String", "Object"})
 """Types of the columns of a frame in which text is looked for unasked."""
 
@@ -33,7 +32,7 @@ def find_texts(X: Any, requested: Any, categories: Any = ()) -> list[int]:
         The table.
     requested : "auto", None or sequence of str or int
         Names or numbers of the columns; None for none of them. ``"auto"`` recognises them: strings, at least half of
-        them distinct and of three words or more on average.
+        them distinct, these of three words or more on average.
     categories : sequence of str or int
         Columns that are known to be something else.
 
@@ -56,7 +55,7 @@ def find_texts(X: Any, requested: Any, categories: Any = ()) -> list[int]:
     return [
         k
         for k, column in enumerate(columns)
-        if k not in known and _may_be_text(column) and _looks_like_text(_list_values(column))
+        if k not in known and _may_be_text(column) and _are_free_text(_list_values(column))
     ]
 
 
@@ -146,11 +145,9 @@ def _list_values(column: Any) -> list[Any]:
     return column.tolist() if isinstance(column, np.ndarray) else column.to_list()  # type: ignore[no-any-return]
 
 
-def _looks_like_text(values: list[Any]) -> bool:
+def _are_free_text(values: list[Any]) -> bool:
     texts = [value for value in values if isinstance(value, str)]
-    if len(texts) < 2 or len(set(texts)) < _LEAST_DISTINCT * len(texts):
-        return False
-    return sum(len(text.split()) for text in texts) >= _LEAST_WORDS * len(texts)
+    return is_free_text(set(texts), len(texts))
 
 
 def _measure_lengths(values: list[Any]) -> FloatArray:

@@ -80,7 +80,7 @@ def open_members(
     places = [np.arange(n_columns) if chosen is None else np.asarray(chosen) for chosen in columns]
     for formula, place in zip(own, places, strict=True):
         if formula.schema.inputs is not None or formula.schema.n_features != len(place):
-            raise refuse_formula(owner, "has members that were fitted on dates, times, lists or texts")
+            raise refuse_formula(owner, "has members that were fitted on dates, times, lists or text")
     levels = [
         _merge_levels(
             owner, k, [f.schema.categories[list(p).index(k)] for f, p in zip(own, places, strict=True) if k in p]

@@ -75,6 +75,7 @@ def take_in_for_members(
         task=task,
         categorical_features=tree.categorical_features,
         unseen=tree.unseen,
+        text_columns=tree.text_columns,
         multi_output=multi_output,
     )
 

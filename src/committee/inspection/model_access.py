@@ -116,8 +116,9 @@ class TreeResponse:
 
     def column(self, feature: int) -> FloatArray:
         """The values of a feature as numbers."""
-        if self.kind(feature) == "list":
-            raise DataError(f"Feature {self.names[feature]!r} holds lists, which are no values of one axis.")
+        if self.kind(feature) in ("list", "text"):
+            held = "text, whose topics are" if self.kind(feature) == "text" else "lists, which are"
+            raise DataError(f"Feature {self.names[feature]!r} holds {held} no values of one axis.")
         return self.rows[:, self.model.schema.list_features(feature)[0]].astype(np.float64)
 
     def categories(self, feature: int) -> AnyArray | None:

@@ -249,7 +249,7 @@ def name_features(schema: Schema) -> list[str]:
 
 
 def show_inputs(rows: FloatMatrix, schema: Schema) -> FloatMatrix:
-    """A number for each of the user's columns: the seconds of a date; NaN for a list."""
+    """A number for each of the user's columns: the seconds of a date, the length of a text; NaN for a list."""
     if schema.inputs is None:
         return rows
     shown: FloatMatrix = rows[:, schema.inputs.starts[:-1]]

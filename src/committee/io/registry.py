@@ -97,7 +97,7 @@ STATES = {
         "committee.ensembles.combining.meta_models", "ConvexRegressor", ("how", "n_members", "weights_")
     ),
     "TableEncoding": StateClass("committee.automatic.encoding", "TableEncoding"),
-    "WordEncoding": StateClass("committee.automatic.word_encoding", "WordEncoding"),
+    "WordEncoding": StateClass("committee.data.word_encoding", "WordEncoding"),
     "TextReader": StateClass("committee.automatic.views", "TextReader"),
     "LogScale": StateClass("committee.automatic.log_scale", "LogScale"),
 }

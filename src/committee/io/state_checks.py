@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 
 from committee.data.dates import PARTS
 from committee.data.inputs import DATE_KINDS, KINDS
+from committee.data.text_features import list_text_parts
 from committee.engines import get_engine
 from committee.io.fitted_attributes import is_predictor
 from committee.io.registry import is_estimator
@@ -37,7 +38,7 @@ def _check_schema(schema: Any) -> None:
         require(is_a(schema.inputs, "InputColumns"), "the columns of a table are described")
         require(int(schema.inputs.starts[-1]) == n, "every feature must come from a column")
         numbers = np.array([kind == "number" for kind in schema.inputs.kinds])[schema.inputs.owners]
-        require(all(numbers[k] or categories[k] is None for k in range(n)), "dates and lists have no categories")
+        require(all(numbers[k] or categories[k] is None for k in range(n)), "dates, lists and texts have no categories")
         require((names is None) == (schema.inputs.names is None), "every column must have a name, or none")
 
 
@@ -47,15 +48,21 @@ def _check_inputs(inputs: Any) -> None:
     require(listed, "every column must have a kind")
     named = isinstance(names, tuple) and len(names) == len(kinds) and all(isinstance(name, str) for name in names)
     require(names is None or named, "every column must have a name, or none")
-    for kind, own in zip(kinds, parts, strict=True):
+    words = (None,) * len(kinds) if inputs.words is None else inputs.words
+    require(isinstance(words, tuple) and len(words) == len(kinds), "every column of text must have its words")
+    for kind, own, encoding in zip(kinds, parts, words, strict=True):
         require(isinstance(kind, str) and kind in KINDS, f"columns of the kind {kind!r} are not known")
         require(isinstance(own, tuple) and all(isinstance(part, str) for part in own), "parts are named")
         if kind in DATE_KINDS:
             require(own[:1] == ("seconds",) and set(own[1:]) <= set(PARTS), "dates have known parts")
+        elif kind == "text":
+            require(is_a(encoding, "WordEncoding"), "every column of text must have its words")
+            require(own == list_text_parts(encoding), "texts have known parts")
         elif kind == "list":
             require(len(own) > 0 and own == tuple(map(str, range(len(own)))), "lists have numbered parts")
         else:
             require(own == (("value",) if kind == "number" else ("seconds",)), "a column has one value")
+        require(encoding is None or kind == "text", "only columns of text have words")
 
 
 def _check_sample_plan(plan: Any) -> None:

@@ -69,7 +69,9 @@ def _make_rows(model: Any) -> Any:
 
 
 def _make_value(kind: str, width: int, row: int) -> Any:
-    """A date, time, duration or list."""
+    """A date, time, duration, list or text."""
+    if kind == "text":
+        return f"a text of {row} words"
     if kind == "list":
         return [float(row)] * width
     if kind == "time":

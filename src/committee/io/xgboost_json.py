@@ -72,7 +72,9 @@ def to_xgboost(model: Any, path: str | os.PathLike[str] | None = None) -> dict[s
 def _check_fit(model: Any, found: TreeModel) -> None:
     name = type(model).__name__
     if found.schema.inputs is not None or len(found.trees.category_words):
-        raise ParameterTypeError(f"A {name} that splits by categories, dates or lists cannot be written for XGBoost.")
+        raise ParameterTypeError(
+            f"A {name} that splits by categories, dates, lists or text cannot be written for XGBoost."
+        )
     plain = found.combine == "sum" and found.tree_weights is None and found.link_scale == 1.0 and found.trees.width == 1
     if not plain or found.link not in _OBJECTIVES or (found.link == "identity" and found.width > 1):
         raise ParameterTypeError(

@@ -62,7 +62,7 @@ def _choose_palette(n_colors: int) -> list[tuple[int, int, int]]:
 
 
 def _find_feature_names(estimator: Any) -> Sequence[str] | None:
-    """The names of the features: of the training columns, and of what dates and lists among them became."""
+    """The names of the features: of the training columns, and of what dates, lists and texts among them became."""
     schema: Schema | None = getattr(estimator, "_schema", None)
     if schema is not None and schema.inputs is not None:
         return schema.name_features("x[{}]")

@@ -49,7 +49,7 @@ class PreparedPredictor:
         formula = present_formula(model)
         schema = formula.schema
         if schema.inputs is not None:
-            raise refuse_formula(model, "was fitted on dates, times or lists")
+            raise refuse_formula(model, "was fitted on dates, times, lists or text")
         self._model, self._schema = model, schema
         self._fitted, self._twins = dict(vars(model)), dict[int | None, Any]()
         self.columns = schema.name_features("x{}")

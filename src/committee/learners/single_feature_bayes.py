@@ -21,6 +21,7 @@ from committee.params import (
     Interval,
     MaxBins,
     NJobs,
+    TextColumns,
     Unseen,
 )
 
@@ -105,6 +106,7 @@ class SingleFeatureNB(BaseNaiveBayes):
     class_weight: ClassWeight
     categorical_features: CategoricalFeatures
     unseen: Unseen
+    text_columns: TextColumns = "auto"  # pickles of earlier versions lack it
     n_jobs: NJobs
 
     feature_: int
@@ -120,6 +122,7 @@ class SingleFeatureNB(BaseNaiveBayes):
         class_weight: ClassWeight = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         n_jobs: NJobs = None,
     ) -> None:
         self._store_params(locals())
@@ -151,6 +154,7 @@ class SingleFeatureNB(BaseNaiveBayes):
             class_weight=self.class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
             multi_output=False,
         )
         return self.fit_dataset(dataset)

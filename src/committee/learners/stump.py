@@ -9,7 +9,7 @@ import numpy as np
 
 from committee.learners.tree_base import ClassTree
 from committee.learners.tree_estimator import split_outputs
-from committee.params import CategoricalFeatures, ClassWeight, Exact, MaxBins, NJobs, Unseen
+from committee.params import CategoricalFeatures, ClassWeight, Exact, MaxBins, NJobs, TextColumns, Unseen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,6 +73,7 @@ class DecisionStumpClassifier(ClassTree):
         class_weight: ClassWeight = None,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         n_jobs: NJobs = None,
     ) -> None:
         self._store_params(locals())

@@ -21,6 +21,7 @@ from committee.params import (
     MonotonicCst,
     NJobs,
     Splitter,
+    TextColumns,
     TreeRandomState,
     Unseen,
     ValueCriterion,
@@ -77,6 +78,7 @@ class DecisionTreeClassifier(ClassTree):
         max_bins: MaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
@@ -126,6 +128,7 @@ class DecisionTreeRegressor(ValueTree):
         max_bins: MaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
@@ -181,6 +184,7 @@ class ExtraTreeClassifier(ClassTree):
         max_bins: MaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:
@@ -231,6 +235,7 @@ class ExtraTreeRegressor(ValueTree):
         max_bins: MaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         interaction_cst: InteractionCst = None,
         n_jobs: NJobs = None,
     ) -> None:

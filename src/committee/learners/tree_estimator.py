@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from committee.data import ClassTarget, Dataset, Schema, ValueTarget
     from committee.engines import Trees
     from committee.engines.formula import FormulaTerm
-    from committee.params import CategoricalFeatures, MaxBins, NJobs, Unseen
+    from committee.params import CategoricalFeatures, MaxBins, NJobs, TextColumns, Unseen
     from committee.typing import FloatArray, Task
 
 __all__ = ["TreeClassifierMixin", "TreeEstimator", "TreeRegressorMixin", "add_columns", "split_outputs"]
@@ -45,6 +45,7 @@ class TreeEstimator(PredictorMixin, CommitteeEstimator):
     max_bins: MaxBins
     categorical_features: CategoricalFeatures
     unseen: Unseen
+    text_columns: TextColumns = "auto"  # pickles of earlier versions lack it
     n_jobs: NJobs
 
     _trees: Trees
@@ -83,6 +84,7 @@ class TreeEstimator(PredictorMixin, CommitteeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
         )
 
     def _choose_class_weight(self) -> Any:

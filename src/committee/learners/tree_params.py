@@ -211,6 +211,8 @@ def _read_monotonic(settings: TreeSettings, dataset: Dataset) -> list[int]:
             )
         if kinds[column] in DATE_KINDS:
             raise _parameter_error(settings, "monotonic_cst", f"leave dates free (0); {named} holds dates")
+        if kinds[column] == "text":
+            raise _parameter_error(settings, "monotonic_cst", f"leave text free (0); {named} holds text")
     constraints: list[int] = (signs if schema.inputs is None else signs[schema.inputs.owners]).astype(int).tolist()
     return constraints
 

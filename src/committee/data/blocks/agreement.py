@@ -19,14 +19,16 @@ from committee.exceptions import DataTypeError
 
 if TYPE_CHECKING:
     from committee.data.blocks.opened import OpenedSource
-    from committee.typing import AnyArray, BoolArray
+    from committee.typing import AnyArray, BoolArray, FloatArray
 
 __all__ = ["agree_columns"]
 
 _FLOAT32 = np.dtype(np.float32)
 
 
-def agree_columns(opened: OpenedSource, chosen: BoolArray | None, counted: BoolArray | None) -> Table:
+def agree_columns(
+    opened: OpenedSource, chosen: BoolArray | None, counted: BoolArray | None, counts: FloatArray | None = None
+) -> Table:
     """A table of columns that stand for all rows of the blocks.
 
     Parameters
@@ -37,6 +39,8 @@ def agree_columns(opened: OpenedSource, chosen: BoolArray | None, counted: BoolA
         Columns that are categories whatever their type; None if their type decides.
     counted : ndarray of bool of shape (n_rows,) or None
         Rows that count; others neither add levels nor calendar parts. None for all.
+    counts : ndarray of shape (n_rows,) or None
+        As how many rows each row counts; None for one.
 
     Returns
     -------
@@ -50,9 +54,11 @@ def agree_columns(opened: OpenedSource, chosen: BoolArray | None, counted: BoolA
     if needed:
         for block, rows, table in opened.iterate_tables(names):
             own = None if counted is None else counted[rows]
+            own_counts = None if counts is None else counts[rows]
             columns = table.split_columns()
             for j, column in zip(needed, columns, strict=True):
                 facts[j].add(column, own, opened.name_block(block))
+                facts[j].count(column, own_counts)
     merged = [fact.merge() for fact in facts]
     return Table(opened.n_rows, opened.n_features, opened.names, columns=merged)
 
@@ -83,6 +89,8 @@ class _ColumnFacts:
     levels: dict[Any, None] = field(default_factory=dict)
     declared: list[list[Any] | None] = field(default_factory=list)
     moments: list[AnyArray] = field(default_factory=list)
+    plain_text: bool = True
+    n_held: float = 0.0
 
     def add(self, column: Column, counted: BoolArray | None, block: str) -> None:
         """Add a block's column."""
@@ -103,6 +111,13 @@ class _ColumnFacts:
             self._add_levels(column, counted)
         elif kind in DATE_KINDS:
             self._add_moments(column, counted)
+
+    def count(self, column: Column, counts: FloatArray | None) -> None:
+        """Count the rows that have a text, and note whether it came with a categorical type."""
+        if column.holds_text and column.codes is not None and not column.is_missing:
+            held = column.codes >= 0
+            self.n_held += float(held.sum() if counts is None else counts[held].sum())
+            self.plain_text &= column.plain_text
 
     def _declare(self, column: Column) -> None:
         """Note the order that a type of categories declares; the order of text is that of the alphabet."""
@@ -158,7 +173,9 @@ class _ColumnFacts:
         levels[:] = known
         if not self.has_levels:  # numbers that the user calls categories
             return Column(self.where, values=levels, neutral=self.precisions <= {"neutral"})
-        return Column(self.where, levels=levels, codes=np.arange(len(levels), dtype=np.int64))
+        codes = np.arange(len(levels), dtype=np.int64)
+        plain = is_text and self.plain_text
+        return Column(self.where, levels=levels, codes=codes, plain_text=plain, n_held=self.n_held if is_text else None)
 
 
 def _describe(kind: str, width: int) -> str:

@@ -397,7 +397,7 @@ def _read_schema(found: dict[str, Any]) -> Schema:
     if inputs is not None:
         parts = tuple(tuple(map(str, own)) for own in inputs["parts"])
         kinds = tuple(map(str, inputs["kinds"]))
-        if len(parts) != len(kinds) or not set(kinds) <= set(KINDS) or sum(map(len, parts)) != n_features:
+        if len(parts) != len(kinds) or not set(kinds) <= set(KINDS) - {"text"} or sum(map(len, parts)) != n_features:
             raise ValueError("the schema does not fit together")
         inputs = InputColumns(None if inputs["names"] is None else tuple(map(str, inputs["names"])), kinds, parts)
     if names is not None and (not _are_texts(names) or len(names) != n_features):

@@ -74,6 +74,7 @@ class BaseExplainableBoosting(TreeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
             multi_output=False,
         )
 

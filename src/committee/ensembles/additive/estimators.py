@@ -35,6 +35,7 @@ from committee.params import (
     MonotonicCst,
     NJobs,
     RandomState,
+    TextColumns,
     Unseen,
     Verbose,
 )
@@ -131,6 +132,7 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, BaseExplainableBoostin
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         early_stopping: StopsEarly = True,
         validation_fraction: HeldOutShare = 0.15,
         n_iter_no_change: AdditivePatience = 50,
@@ -283,6 +285,7 @@ class ExplainableBoostingRegressor(RegressorScoreMixin, BaseExplainableBoosting)
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         early_stopping: StopsEarly = True,
         validation_fraction: HeldOutShare = 0.15,
         n_iter_no_change: AdditivePatience = 50,

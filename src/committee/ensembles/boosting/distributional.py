@@ -62,6 +62,7 @@ from committee.params import (
     MinWeightFractionLeaf,
     MonotonicCst,
     RandomState,
+    TextColumns,
     Unseen,
     ValidationFraction,
     Verbose,
@@ -196,6 +197,7 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         early_stopping: EarlyStoppingMode = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
@@ -226,6 +228,7 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
             task="regress",
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
             multi_output=False,
         )
 

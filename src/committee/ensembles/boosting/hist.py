@@ -46,6 +46,7 @@ from committee.params import (
     QuantileLevel,
     RandomState,
     StoppingTol,
+    TextColumns,
     Unseen,
     ValidationFraction,
     Verbose,
@@ -208,7 +209,7 @@ def _check_cardinality(schema: Schema, max_bins: int) -> None:
     large = np.flatnonzero(schema.n_levels > max_bins)
     if max_bins == _MOST_BINS or not len(large):
         return
-    # Dates and lists have no levels, so that a feature with levels is a column of the user's table.
+    # Dates, lists and texts have no levels, so that a feature with levels is a column of the user's table.
     owner = int(large[0] if schema.inputs is None else schema.inputs.owners[large[0]])
     where = f"at index {owner}" if schema.input_names is None else repr(schema.input_names[owner])
     raise DataError(
@@ -284,6 +285,7 @@ class HistGradientBoostingClassifier(BoostedClassifierMixin, BaseHistGradientBoo
         random_state: RandomState = None,
         class_weight: ClassWeight = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         n_jobs: BoostingJobs = None,
         engine: BoostingEngine = "cpu",
     ) -> None:
@@ -351,6 +353,7 @@ class HistGradientBoostingRegressor(BoostedRegressorMixin, BaseHistGradientBoost
         verbose: Verbose = 0,
         random_state: RandomState = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         n_jobs: BoostingJobs = None,
         engine: BoostingEngine = "cpu",
     ) -> None:

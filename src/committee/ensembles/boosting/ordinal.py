@@ -59,6 +59,7 @@ from committee.params import (
     MinWeightFractionLeaf,
     MonotonicCst,
     RandomState,
+    TextColumns,
     Unseen,
     ValidationFraction,
     Verbose,
@@ -219,6 +220,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosti
         monotonic_cst: MonotonicCst = None,
         interaction_cst: InteractionCst = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         early_stopping: EarlyStoppingMode = "auto",
         scoring: BoostingScoring = "loss",
         validation_fraction: ValidationFraction = 0.1,
@@ -251,6 +253,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosti
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
             multi_output=False,
         )
         levels = read_category_order(y) if self.levels is None else self.levels

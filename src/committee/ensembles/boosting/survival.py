@@ -33,6 +33,7 @@ from committee.params import (
     NIterNoChange,
     RandomState,
     StoppingTol,
+    TextColumns,
     Unseen,
     ValidationFraction,
     Verbose,
@@ -175,6 +176,7 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
         verbose: Verbose = 0,
         random_state: RandomState = None,
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
         n_jobs: BoostingJobs = None,
     ) -> None:
         self._store_params(locals())

@@ -35,6 +35,7 @@ class DatasetLearner(Protocol):
     max_bins: int
     categorical_features: Any
     unseen: str
+    text_columns: Any
 
     @property
     def task(self) -> Task:
@@ -77,7 +78,7 @@ class TrainingSet:
     ) -> None:
         self.X, self.y, self.weights, self.groups = X, y, weights, groups
         self.n_rows = len(y)
-        self._datasets: dict[tuple[str, str, str], Dataset] = {}
+        self._datasets: dict[tuple[str, str, str, str], Dataset] = {}
 
     def with_table(self, X: Any, rows: NDArray[np.intp]) -> TrainingSet:
         """The training set of the next layer: another table, for some of the rows."""
@@ -149,7 +150,7 @@ class TrainingSet:
         return member.fit_dataset(dataset.reweighted(combined, find_row_weight(weights, combined)), **given)
 
     def _get_dataset(self, member: DatasetLearner) -> Dataset:
-        key = (member.task, str(member.categorical_features), member.unseen)
+        key = (member.task, str(member.categorical_features), member.unseen, str(member.text_columns))
         if key not in self._datasets:
             self._datasets[key] = take_in(
                 member,
@@ -159,6 +160,7 @@ class TrainingSet:
                 task=member.task,
                 categorical_features=member.categorical_features,
                 unseen=member.unseen,
+                text_columns=member.text_columns,
             )
         return self._datasets[key]
 

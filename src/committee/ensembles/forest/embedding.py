@@ -31,6 +31,7 @@ from committee.params import (
     NJobs,
     RandomState,
     SparseOutput,
+    TextColumns,
     TreeCount,
     Unseen,
     Verbose,
@@ -117,6 +118,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         max_bins: MaxBins = 255,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
     ) -> None:
         self._store_params(locals())
 

@@ -42,6 +42,7 @@ from committee.params import (
     NJobs,
     RandomState,
     RowBootstrap,
+    TextColumns,
     TreeCount,
     TreeFeatures,
     Unseen,
@@ -135,6 +136,7 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
         warm_start: WarmStart = False,
         categorical_features: CategoricalFeatures = "from_dtype",
         unseen: Unseen = "missing",
+        text_columns: TextColumns = "auto",
     ) -> None:
         self._store_params(locals())
 
@@ -293,6 +295,7 @@ class IsolationForest(OutlierMixin, MemberAccessMixin, TreeEstimator):  # type: 
             max_depth=_limit_depth(self.max_samples_),
             categorical_features=self.categorical_features,
             unseen=self.unseen,
+            text_columns=self.text_columns,
             n_jobs=self.n_jobs,
         )
 

@@ -99,7 +99,7 @@ def to_c(model: Any, path: str | os.PathLike[str] | None = None, *, name: str | 
     """
     formula = present_formula(model)
     if formula.schema.inputs is not None:
-        raise refuse_formula(model, "was fitted on dates, times or lists")
+        raise refuse_formula(model, "was fitted on dates, times, lists or text")
     stem = "model" if path is None else Path(path).stem
     own = make_identifier(stem) if name is None else name
     if own != make_identifier(own):

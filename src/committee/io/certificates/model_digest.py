@@ -104,6 +104,8 @@ class _StateDigest:
         known = name_state(kind)
         if known is not None:
             hidden = _FIELDS_LEFT_OUT.get(known, set())
+            # Without text a record of columns is what it was before there were texts.
+            hidden = hidden | {"words"} if getattr(value, "words", ()) is None else hidden
             fields = {n: getattr(value, n) for n in list_fields(known, kind)[0] if n not in hidden}
             return self.digest_attributes(known, fields)
         if hasattr(value, "__dict__"):

@@ -56,7 +56,7 @@ def to_onnx(model: Any, path: str | os.PathLike[str] | None = None) -> Any:
 
     formula = present_formula(model)
     if formula.schema.inputs is not None:
-        raise refuse_formula(model, "was fitted on dates, times or lists")
+        raise refuse_formula(model, "was fitted on dates, times, lists or text")
     writer = GraphWriter(onnx)
     outputs = _write_classes(onnx, writer, formula) if formula.classes else _write_values(onnx, writer, formula)
     rows = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, [None, formula.row.width])

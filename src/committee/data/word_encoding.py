@@ -9,25 +9,51 @@ Neither depends on the target, so that both may be fitted on all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from committee.typing import FloatArray, SparseMatrix
 
-__all__ = ["WordEncoding", "fit_word_encoding"]
+__all__ = ["WordEncoding", "fit_word_encoding", "is_free_text"]
 
 _MAX_TERMS = 20_000
 """The number of terms of a column, the most frequent ones."""
 _N_TOPICS = 30
+_LEAST_DISTINCT, _LEAST_WORDS = 0.5, 3.0
+"""Fraction of distinct values and mean number of words from which strings are free text."""
 _TFIDF_PARAMS: dict[str, Any] = {"ngram_range": (1, 2), "sublinear_tf": True, "strip_accents": "unicode"}
 
 
-@dataclass(frozen=True)
+def is_free_text(distinct: Collection[str], n_texts: float) -> bool:
+    """Whether strings are free text: at least half of them are distinct, and these have three words on average.
+
+    Parameters
+    ----------
+    distinct : collection of str
+        The distinct strings of a column.
+    n_texts : float
+        The number of rows that have one.
+
+    Examples
+    --------
+    >>> is_free_text(["a word of thanks", "many words make a text"], 3), is_free_text(["Rio de Janeiro", "Paris"], 90)
+    (True, False)
+    """
+    if len(distinct) < 2 or len(distinct) < _LEAST_DISTINCT * n_texts:
+        return False
+    return sum(len(text.split()) for text in distinct) >= _LEAST_WORDS * len(distinct)
+
+
+@dataclass(frozen=True, eq=False)
 class WordEncoding:
     """Encoding of the texts of one column.
 
@@ -45,19 +71,40 @@ class WordEncoding:
     rarities: FloatArray
     axes: FloatArray
 
-    def to_tfidf(self, texts: list[str]) -> SparseMatrix:
-        """Tf-idf weights, a CSR matrix of shape (n_rows, n_terms)."""
+    @property
+    def n_topics(self) -> int:
+        """The number of topics."""
+        return int(self.axes.shape[1])
+
+    @cached_property
+    def _vectorizer(self) -> Any:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        if not len(self.terms):
-            return sparse.csr_matrix((len(texts), 0))
         vectorizer = TfidfVectorizer(vocabulary=self.terms.tolist(), **_TFIDF_PARAMS)
         vectorizer.idf_ = self.rarities
-        return vectorizer.transform(texts)
+        return vectorizer
+
+    def to_tfidf(self, texts: list[str]) -> SparseMatrix:
+        """Tf-idf weights, a CSR matrix of shape (n_rows, n_terms)."""
+        if not len(self.terms):
+            return sparse.csr_matrix((len(texts), 0))
+        return self._vectorizer.transform(texts)
 
     def to_topics(self, tfidf: SparseMatrix) -> FloatArray:
         """Topics of texts, from their tf-idf weights, of shape (n_rows, n_topics)."""
         return np.asarray(tfidf @ self.axes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WordEncoding):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("terms", "rarities", "axes"))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.terms.tolist()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The vectorizer is made when it is needed.
+        return {"terms": self.terms, "rarities": self.rarities, "axes": self.axes}
 
 
 def fit_word_encoding(texts: list[str]) -> WordEncoding:
@@ -96,5 +143,6 @@ def _find_axes(weights: SparseMatrix) -> FloatArray:
     n_topics = min(_N_TOPICS, weights.shape[0])
     if weights.shape[1] <= n_topics:
         return np.eye(weights.shape[1])
-    # A fixed seed: topics do not depend on the estimator's seed.
-    return np.ascontiguousarray(TruncatedSVD(n_topics, random_state=0).fit(weights).components_.T)
+    # A fixed seed: topics do not depend on the estimator's seed. One thread: nor on the number of threads.
+    with threadpool_limits(1, "blas"):
+        return np.ascontiguousarray(TruncatedSVD(n_topics, random_state=0).fit(weights).components_.T)
