@@ -20,7 +20,8 @@ import pyarrow.parquet
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.text_format import TextOptions, check_text_columns, find_text_options, make_header_error
-from committee.datasets import BUNDLED, load_table
+from committee.datasets import BUNDLED, STORED, find_table_file, load_table
+from committee.exceptions import DataError
 
 BatchReader: TypeAlias = pa.ipc.RecordBatchFileReader | pa.ipc.RecordBatchStreamReader
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4")
@@ -111,7 +112,7 @@ def find_file(name: str) -> Path | None:
     Parameters
     ----------
     name : str
-        Path of a file, or a key of ``committee.datasets.BUNDLED``.
+        Path of a file, or a key of ``committee.datasets.BUNDLED`` or ``committee.datasets.STORED``.
 
     Returns
     -------
@@ -121,6 +122,11 @@ def find_file(name: str) -> Path | None:
     path = Path(name)
     if name in BUNDLED and not path.exists():
         return None
+    if name in STORED and not path.exists():
+        try:
+            path = find_table_file(name)
+        except DataError as error:
+            raise CommandError(f"There is no file '{name}'.", str(error), USAGE) from None
     if not path.exists():
         raise CommandError(f"There is no file '{name}'.", _suggest_path(path), USAGE)
     if path.is_dir():

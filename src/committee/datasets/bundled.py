@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from committee.exceptions import ParameterError
+
 # Name of the table, and of its target column.
 BUNDLED = {
     "breast_cancer": "diagnosis",
@@ -70,7 +72,10 @@ def load_table(name: str = "breast_cancer") -> BundledTable:
     ((150, 4), 'species', 'setosa')
     """
     if name not in BUNDLED:
-        raise ValueError(f"The 'name' of a bundled table must be one of {', '.join(BUNDLED)}; got {name!r}.")
+        raise ParameterError(
+            f"The 'name' of a bundled table must be one of {', '.join(BUNDLED)}; got {name!r}. Others are read from a "
+            "folder, by load_stored_table."
+        )
     # Loaded here, since sklearn.datasets is slow to import and rarely wanted.
     bunch = getattr(import_module("sklearn.datasets"), f"load_{name}")()
     target = np.asarray(bunch["target"])
