@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import DataConversionWarning
 
-from committee import AdaBoostClassifier, AdaBoostRegressor
+from committee import ArcingClassifier, DistributionalBoostingRegressor
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.targets import encode_classes, encode_values, read_target
 from committee.exceptions import DataError
@@ -176,6 +176,6 @@ def test_several_outputs_where_one_is_predicted() -> None:
     y = np.zeros((20, 2))
     y[::2] = 1.0
     with pytest.raises(DataError, match=r"one output only\. MultiOutputClassifier of sklearn"):
-        AdaBoostClassifier().fit(np.arange(20.0)[:, None], y)
+        ArcingClassifier().fit(np.arange(20.0)[:, None], y)
     with pytest.raises(DataError, match=r"one output only\. MultiOutputRegressor of sklearn"):
-        AdaBoostRegressor().fit(np.arange(20.0)[:, None], y)
+        DistributionalBoostingRegressor().fit(np.arange(20.0)[:, None], y)

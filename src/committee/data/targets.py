@@ -17,7 +17,7 @@ from committee.typing import FloatArray, IndexArray
 if TYPE_CHECKING:
     from committee.typing import AnyArray
 
-__all__ = ["count_target", "encode_classes", "encode_values", "read_target"]
+__all__ = ["count_target", "encode_classes", "encode_values", "has_several_columns", "read_target"]
 
 _LARGEST = 2.0**480
 """Of a value to predict: its square times 10^18 rows is a finite number."""
@@ -59,6 +59,20 @@ def read_target(y: Any, n_rows: int, estimator_name: str, *, multi_output: bool)
     return array
 
 
+def has_several_columns(y: Any) -> bool:
+    """Whether a target has several columns; one column is read as the targets of a single output.
+
+    Examples
+    --------
+    >>> has_several_columns([[0, 1], [1, 1]]), has_several_columns([[0], [1]])
+    (True, False)
+    """
+    shape = getattr(y, "shape", None)
+    if shape is None and isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray):
+        return len(y[0]) > 1
+    return shape is not None and len(shape) == 2 and int(shape[1]) > 1
+
+
 def count_target(target: ClassTarget | ValueTarget) -> int:
     """The number of rows of a target."""
     return len(target.labels if isinstance(target, ClassTarget) else target.values)
@@ -69,7 +83,7 @@ def _flatten(array: AnyArray, estimator_name: str) -> AnyArray:
         raise DataError(
             f"y should be a 1d array, got an array of shape {array.shape} instead; {estimator_name} predicts one "
             f"output only. MultiOutput{'Regressor' if estimator_name.endswith('Regressor') else 'Classifier'} of "
-            "sklearn.multioutput fits one for each output; forests, bags and gradient boosting take several."
+            "sklearn.multioutput fits one for each output; forests, bags, AdaBoost and gradient boosting take several."
         )
     warn_caller(
         "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "

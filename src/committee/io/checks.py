@@ -85,6 +85,18 @@ def _check_estimator(model: Any) -> None:
         check_terms(state, trees)
 
 
+def _check_outputs(model: Any, state: dict[str, Any]) -> None:
+    """Each of several targets has a fitted ensemble of the same class, on the same columns."""
+    outputs, classes = state["_outputs"], state.get("classes_")
+    require("_members" not in state and len(outputs) > 1, "several targets have an ensemble each")
+    require(state.get("n_outputs_") == len(outputs), "every target has its ensemble")
+    require(all(type(own) is type(model) and "_members" in vars(own) for own in outputs), "ensembles are fitted")
+    require(all(own.n_features_in_ == state["n_features_in_"] for own in outputs), "ensembles have the same columns")
+    if classes is not None:
+        same = all(len(own.classes_) == len(known) for own, known in zip(outputs, classes, strict=True))
+        require(same, "every target has its classes")
+
+
 def _check_hazards(state: dict[str, Any], trees: Any) -> None:
     """Every leaf of a survival forest has its events, at times that are known."""
     hazards, times = state["_leaf_hazards"], state.get("event_times_")
@@ -156,3 +168,5 @@ def check_instance(instance: Any) -> None:
         _CHECKS[name](instance)
     else:
         _check_estimator(instance)
+        if "_outputs" in vars(instance):
+            _check_outputs(instance, vars(instance))

@@ -61,6 +61,7 @@ ATTRIBUTES: dict[str, str] = {
     "_importances": "f[features]|f[*,features]|sparse f[*,features]",
     "_gains": "f[features]",
     "estimator_": "estimator",
+    "_outputs": "estimators",
     "estimators_": "estimators",
     "final_estimator_": "estimator",
     "layers_": "layers",
@@ -142,6 +143,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "CommitteeRegressor": (*_AUTOML, "_oof_errors"),
 }
 
+#: The same where an ensemble of one target stands for each of several ones.
+_NEEDED_OF_SEVERAL = {
+    "AdaBoostClassifier": (*_TABLE, *_CLASSES, "estimator_", "n_outputs_"),
+    "AdaBoostRegressor": (*_TABLE, "estimator_", "n_outputs_"),
+}
+
 
 def check_fitted_attributes(model: Any) -> None:
     """Refuse an estimator that lacks what its predictions need, or has it of another kind.
@@ -152,10 +159,11 @@ def check_fitted_attributes(model: Any) -> None:
         With the attributes that a file gave it; one without any is not fitted, which is fine.
     """
     state, name = vars(model), type(model).__name__
-    fitted = [attribute for attribute in state if attribute in ATTRIBUTES or attribute in NEEDED.get(name, ())]
+    needed = (_NEEDED_OF_SEVERAL if "_outputs" in state else NEEDED).get(name, ())
+    fitted = [attribute for attribute in state if attribute in ATTRIBUTES or attribute in needed]
     if not fitted:
         return
-    missing = [attribute for attribute in NEEDED.get(name, ()) if attribute not in state]
+    missing = [attribute for attribute in needed if attribute not in state]
     if "_stripped" in state:
         missing = [attribute for attribute in missing if not is_training_only(attribute)]
     if missing:

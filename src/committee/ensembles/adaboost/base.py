@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from committee.base import CommitteeEstimator, not_fitted_error
 from committee.data.intake import take_in_rows
 from committee.data.passing import pass_rows
+from committee.data.targets import has_several_columns
 from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
@@ -18,16 +19,16 @@ from committee.exceptions import ParameterTypeError
 from committee.learners.prepared_predictor import PredictorMixin
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
-    from committee.typing import EstimatorLike, FloatArray, Task
+    from committee.typing import AnyArray, EstimatorLike, FloatArray, Task
 
 __all__ = ["BaseAdaBoost"]
 
-_OPTIONAL = ("sample_weights_trace_", "validation_scores_", "feature_names_in_")
+_OPTIONAL = ("sample_weights_trace_", "validation_scores_", "feature_names_in_", "_outputs", "n_outputs_")
 """Fitted attributes that not every fit sets."""
 
 
@@ -39,7 +40,10 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
 
     n_features_in_: int
     _members: BoostedTrees | BoostedMembers
+    _outputs: list[Any]
+    """An ensemble for each target, instead of members, if there are several targets."""
     _schema: Schema
+    _takes_several: ClassVar[bool] = False
 
     # Fitting.
 
@@ -66,7 +70,8 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any, task: Task) -> Dataset:
         """Check and encode what `fit` got."""
         tree = member if can_share_bins(member, self._member_task()) else None
-        return take_in_for_members(self, tree, X, y, sample_weight, task=task, multi_output=False)
+        several = self._takes_several and has_several_columns(y)
+        return take_in_for_members(self, tree, X, y, sample_weight, task=task, multi_output=several)
 
     def _set_fitted_attributes(self, fitted: Mapping[str, object]) -> None:
         """Replace the fitted attributes."""
@@ -95,9 +100,14 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     # The fitted members.
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_members" in self.__dict__
+        return "_members" in self.__dict__ or "_outputs" in self.__dict__
 
     def _fitted_members(self) -> BoostedTrees | BoostedMembers:
+        if "_outputs" in self.__dict__:
+            raise ParameterTypeError(
+                f"This {type(self).__name__} was fitted on several targets and has no members of its own; ask the "
+                "ensembles of single targets in estimators_."
+            )
         if "_members" not in self.__dict__:
             raise not_fitted_error(self)
         return self._members
@@ -115,9 +125,30 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
 
     @property
     def estimators_(self) -> Sequence[Any]:
-        """The fitted members; trees that share bins are built when they are accessed."""
+        """The fitted members, built when accessed if they share bins; of several targets an ensemble for each."""
+        if "_outputs" in self.__dict__:
+            return self._outputs
         members = self._fitted_members()
         return members if isinstance(members, BoostedTrees) else members.estimators
+
+    # Several targets.
+
+    def _stack_predictions(self, X: Any) -> AnyArray:
+        """Predictions of each target, side by side."""
+        return np.stack([output.predict(X) for output in self._outputs], axis=1)
+
+    def _stage_outputs(self, method: str, X: Any) -> Iterator[list[AnyArray]]:
+        """What a staged method of each target gives; those that ended early stay as they are."""
+        n_rounds = max(len(output.estimator_weights_) for output in self._outputs)
+        found = [getattr(output, method)(X) for output in self._outputs]
+        last: list[Any] = [None] * len(found)
+        for _ in range(n_rounds):
+            last = [next(stages, before) for stages, before in zip(found, last, strict=True)]
+            yield last
+
+    def _average_outputs(self) -> FloatArray:
+        """Mean of the importances for each target."""
+        return np.asarray(np.mean([output.feature_importances_ for output in self._outputs], axis=0))
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -33,6 +33,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.adaboost.several_targets import SeveralTargetsAdaBoost
 from committee.ensembles.adaboost.warm_start import ResumableAdaBoost
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
@@ -58,7 +59,7 @@ __all__ = ["AdaBoostClassifier"]
 _LARGEST_RATE = 1e290  # with which sums of votes are numbers
 
 
-class AdaBoostClassifier(ResumableAdaBoost):
+class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
     r"""Boosting by reweighting: each member is fitted with more weight on the rows that earlier members misclassified.
 
     With labels :math:`y_i = \pm 1` and weights :math:`D_1(i) = 1/n`, round t fits :math:`h_t` on :math:`D_t`, measures
@@ -79,7 +80,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
     estimator_ : estimator
         The estimator that the members were cloned from.
     estimators_ : sequence of estimators
-        The fitted members.
+        The fitted members; of several targets an ensemble for each, and the attributes of members are theirs.
     estimator_weights_ : ndarray of shape (n_members,)
         Weights of the members, alpha.
     estimator_errors_ : ndarray of shape (n_members,)
@@ -94,7 +95,7 @@ class AdaBoostClassifier(ResumableAdaBoost):
         Accuracy on the validation set after each round, with ``n_iter_no_change``.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the members' importances, weighted by the absolute weights of the members.
-    classes_ : ndarray
+    classes_ : ndarray, or a list of them, one for each target
         The classes, sorted.
     n_classes_, n_features_in_ : int
         Number of classes and of features.
@@ -220,8 +221,8 @@ class AdaBoostClassifier(ResumableAdaBoost):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             A table that the members can read: missing values, categories and sparse rows if they support them.
-        y : array-like of shape (n_samples,)
-            Classes.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes; with several columns, labels or classes, an ensemble is fitted to each, on the same bins.
         sample_weight : array-like of shape (n_samples,), optional
             Row weights of the first round; a row of weight zero counts as absent.
         **fit_params
@@ -236,6 +237,13 @@ class AdaBoostClassifier(ResumableAdaBoost):
         self._check_member(member, f" for algorithm={self.algorithm!r}")
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "classify")
+        self._fit_targets(member, dataset, FitInput(X, y, sample_weight), routed)
+        return self
+
+    def _fit_target(
+        self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
+    ) -> None:
+        """Fit the ensemble of one target."""
         algorithm = self._make_algorithm(dataset)
         kept = self._find_kept(dataset, algorithm)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
@@ -244,30 +252,29 @@ class AdaBoostClassifier(ResumableAdaBoost):
         dataset = dataset.reweighted(weights, dataset.row_weight)
         resampling = None
         if self.method == "resample":
-            resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
+            resampling = plan_resampling(type(self).__name__, dataset, given.sample_weight, seed)
         learner: WeightedLearner | RegressionLearner
-        options: dict[str, Any] = {"kept": kept, "resampling": resampling, "fit_params": routed}
+        options: dict[str, Any] = {"kept": kept, "resampling": resampling, "fit_params": fit_params}
         if isinstance(algorithm, AdditiveAlgorithm):
             learner = self._make_regression_learner(member, dataset, weights, seed, algorithm, **options)
-            additive = self._start_additive_fit(X, dataset, algorithm, weights, kept)
+            additive = self._start_additive_fit(given.X, dataset, algorithm, weights, kept)
             boost = partial(self._boost_regressions, learner, additive, history, stopping)
         else:
             if kept is not None:
-                weights = self._resume_weights(X, dataset)
+                weights = self._resume_weights(given.X, dataset)
             learner = self._make_learner(member, dataset, weights, seed, algorithm, **options)
             boost = partial(self._boost, learner, algorithm, history, stopping)
 
         def list_fitted(_: int) -> dict[str, object]:
             return self._list_fitted(member, learner.finalize(), algorithm, history, dataset, seed)
 
-        given, span = FitInput(X, y, sample_weight), range(len(history), int(self.n_estimators))
+        span = range(len(history), int(self.n_estimators))
         try:
             with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
                 boost(on_progress)
                 self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
         finally:
             learner.close()
-        return self
 
     def _choose_member(self) -> Any:
         """The estimator that is cloned for each member."""

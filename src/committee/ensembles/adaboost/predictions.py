@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import accuracy_score
 
-from committee.base import ClassifierScoreMixin, resolve_jobs
+from committee.base import ClassifierScoreMixin, available_if, resolve_jobs
 from committee.constraints import show_value
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
 from committee.engines.tree_model import TreeModel
@@ -53,6 +53,12 @@ def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
         sums[each, values.argmax(axis=1)] = 1.0
     terms = algorithm.to_output(sums, np.ones(1)).reshape(len(values), -1)
     return with_leaf_values(members.trees, terms, keep_weights=True)
+
+
+def _has_one_target(model: BaseAdaBoostClassifier) -> bool:
+    if "_outputs" in model.__dict__:
+        raise AttributeError(f"A {type(model).__name__} of several targets has no scores; use predict_proba.")
+    return True
 
 
 class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoost):
@@ -107,13 +113,16 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if "_outputs" in self.__dict__:
+            return self._stack_predictions(X)
         sums = self._sum_members(X)
         # The largest sum of votes or scores is the largest f; computing f would add to the cost of a single row.
         is_sum = self._rule.combine != "values"
         return self._decode(sums if is_sum else self._rule.to_decision(sums, self.estimator_weights_))
 
+    @available_if(_has_one_target)
     def decision_function(self, X: Any) -> FloatArray:
         """Score of the second of two classes, positive where it is predicted; otherwise a column for each class.
 
@@ -134,6 +143,7 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
         sums = self._sum_members(X)
         return self._rule.to_output(sums, self.estimator_weights_)
 
+    @available_if(_has_one_target)
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """`decision_function` after each round.
 
@@ -148,7 +158,7 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
         """
         return (self._rule.to_output(sums, weights) for sums, weights in self._staged_sums(X))
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities whose log-odds f estimates: softmax(f / (K - 1)), for two classes 1 / (1 + exp(-2 f)).
 
         Parameters
@@ -158,10 +168,44 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of them, one for each target
             Columns in the order of ``classes_``. Boosting drives them towards 0 and 1 as rounds go by.
         """
+        if "_outputs" in self.__dict__:
+            return [output.predict_proba(X) for output in self._outputs]
         return self._proba(self._raw_decision(X))
+
+    def staged_predict(self, X: Any) -> Iterator[AnyArray]:
+        """`predict` after each round; the ensemble of a target that ended early stays as it is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        if "_outputs" in self.__dict__:
+            return (np.stack(own, axis=1) for own in self._stage_outputs("staged_predict", X))
+        return super().staged_predict(X)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+        """`predict_proba` after each round; the ensemble of a target that ended early stays as it is.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes), or a list of them, one for each target
+        """
+        if "_outputs" in self.__dict__:
+            return self._stage_outputs("staged_predict_proba", X)
+        return super().staged_predict_proba(X)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round.
@@ -328,6 +372,8 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Mean of the members' importances, weighted by the absolute weights of the members."""
+        """Mean of the members' importances, weighted by the absolute weights of the members; mean over the targets."""
+        if "_outputs" in self.__dict__:
+            return self._average_outputs()
         self._fitted_members()
         return self._average_importances(np.abs(np.repeat(self.estimator_weights_, self._rule.width)))

@@ -23,7 +23,6 @@ from committee.engines.formula import (
     WeightedMedian,
 )
 from committee.engines.tree_model import TreeModel
-from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.members import BoostedMembers
 from committee.ensembles.adaboost.params import (
@@ -38,6 +37,7 @@ from committee.ensembles.adaboost.params import (
 )
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
+from committee.ensembles.adaboost.several_targets import SeveralTargetsAdaBoost
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
@@ -66,7 +66,7 @@ _LARGEST_VOTE = 1e300
 _LARGEST_PRODUCT = 1e100  # a weight that may be multiplied by any prediction
 
 
-class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
+class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
     r"""Boosting of regressors: each member is fitted with more weight on the rows that earlier members predicted badly.
 
     AdaBoost.R2 [Drucker1997]_: with losses :math:`L_i \in [0, 1]` of the rows and their mean
@@ -81,7 +81,7 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
     estimator_ : estimator
         The estimator that the members were cloned from.
     estimators_ : sequence of estimators
-        The fitted members.
+        The fitted members; of several targets an ensemble for each, and the attributes of members are theirs.
     estimator_weights_, estimator_errors_ : ndarray of shape (n_members,)
         Weights of the members, log 1/beta, and their mean losses epsilon.
     sample_weights_trace_ : ndarray of shape (n_members, n_samples)
@@ -198,8 +198,8 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             A table that the members can read: missing values, categories and sparse rows if they support them.
-        y : array-like of shape (n_samples,)
-            Target values.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Target values; with several columns an ensemble is fitted to each, on the same bins.
         sample_weight : array-like of shape (n_samples,), optional
             Row weights of the first round; a row of weight zero counts as absent.
         **fit_params
@@ -214,19 +214,25 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "regress")
+        self._fit_targets(member, dataset, FitInput(X, y, sample_weight), routed)
+        return self
+
+    def _fit_target(
+        self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
+    ) -> None:
+        """Fit the ensemble of one target."""
         assert isinstance(dataset.target, ValueTarget)
-        learner = self._make_learner(member, dataset, sample_weight, routed)
+        learner = self._make_learner(member, dataset, given.sample_weight, fit_params)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
         values, history = dataset.target.values[:, 0], BoostingHistory()
 
         def list_fitted(_: int) -> dict[str, object]:
             return self._list_fitted(member, learner, history, dataset)
 
-        given, span = FitInput(X, y, sample_weight), range(int(self.n_estimators))
+        span = range(int(self.n_estimators))
         with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
             self._boost(learner, values, normalize_exactly(start), history, on_progress)
             self._set_fitted_attributes(list_fitted(len(history)))
-        return self
 
     def _list_fitted(
         self, member: EstimatorLike, learner: RegressionLearner, history: BoostingHistory, dataset: Dataset
@@ -292,12 +298,14 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if "_outputs" in self.__dict__:
+            return self._stack_predictions(X)
         return self._combine(self._predict_members(X))
 
     def staged_predict(self, X: Any) -> Iterator[FloatArray]:
-        """`predict` after each round.
+        """`predict` after each round; the ensemble of a target that ended early stays as it is.
 
         Parameters
         ----------
@@ -306,8 +314,11 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if "_outputs" in self.__dict__:
+            yield from (np.stack(own, axis=1) for own in self._stage_outputs("staged_predict", X))
+            return
         values = self._predict_members(X)
         if self._takes_median:
             yield from self._stage_medians(values)
@@ -373,7 +384,9 @@ class AdaBoostRegressor(RegressorScoreMixin, BaseAdaBoost):
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Mean of the members' importances, weighted by the weights of the members."""
+        """Mean of the members' importances, weighted by the weights of the members; mean over the targets."""
+        if "_outputs" in self.__dict__:
+            return self._average_outputs()
         self._fitted_members()
         weights = self.estimator_weights_
         return self._average_importances(weights if weights.sum() > 0.0 else np.ones_like(weights))

@@ -10,6 +10,7 @@ import numpy as np
 from committee.base import resolve_jobs, resolve_seed
 from committee.data.device_tables import find_device_table, is_on_device
 from committee.data.intake import take_in, take_in_rows
+from committee.data.targets import has_several_columns
 from committee.engines import get_engine
 from committee.engines.block_boosting import bin_for_boosting
 from committee.engines.formula import (
@@ -104,7 +105,8 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             class_weight=class_weight,
             categorical_features=self.categorical_features,
             unseen=self.unseen,
-            multi_output=self._task == "regress" or _has_columns(y),
+            text_columns=self.text_columns,
+            multi_output=self._task == "regress" or has_several_columns(y),
         )
 
     def _resolve_seed(self) -> int:
@@ -322,14 +324,6 @@ def _invert_link(scores: FormulaTerm, loss: BoostingLoss, *, classes: bool) -> F
         return RowFunction("softmax", scores)
     means: FormulaTerm = RowFunction("exp", scores) if link == "log" else scores
     return RowFunction("sort", means) if loss.levels else means
-
-
-def _has_columns(y: Any) -> bool:
-    """Whether a target has several columns; one column is read as the targets of a single output."""
-    shape = getattr(y, "shape", None)
-    if shape is None and isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray):
-        return len(y[0]) > 1
-    return shape is not None and len(shape) == 2 and int(shape[1]) > 1
 
 
 def _are_equal(one: Any, other: Any) -> bool:
