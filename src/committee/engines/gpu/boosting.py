@@ -73,8 +73,8 @@ class GpuBoosting:
         self._parameter = _TWEEDIE_POWER if np.isnan(parameter) else parameter
         if device is None:
             device = data.device if isinstance(data, DeviceBins) else open_device()
-        self._grower = TreeGrower(device, data, target, plan, params)
-        self._grower.prepare(self._info, n_scores)
+        self._grower = TreeGrower(device, data, target, plan, params, self._info, n_scores)
+        self._grower.prepare()
         self._grower.write_parameters(self._find_parameters())
         self._residuals = KeptResiduals(self._grower, plan.total_weight) if self._grower.incremental else None
         self._draws: _core.RowDraws | None = None

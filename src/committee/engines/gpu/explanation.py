@@ -8,12 +8,14 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
+from committee.engines.gpu.explanation_plan import EXPLAINED_SPLIT, find_factors, group_trees
 from committee.engines.gpu.tables import take_rows_in
 from committee.engines.tree_model import present_trees
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
-    from committee.engines.gpu.device import Device, DeviceMemory
+    from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram
+    from committee.engines.gpu.explanation_plan import TreeGroup
     from committee.typing import AnyArray, FloatArray
 
 __all__ = ["GpuExplainer"]
@@ -36,6 +38,7 @@ _INTEGERS = (
     "n_features",
     "n_used",
     "n_points",
+    "first_split",
     "n_splits",
     "n_trees",
     "n_columns",
@@ -45,34 +48,12 @@ _INTEGERS = (
     "n_outputs",
 )
 _EXPLANATION = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
-_SPLIT = np.dtype(
-    [
-        ("threshold", "f8"),
-        ("share", "f8"),
-        ("share_above", "f8"),
-        ("child", "u4", 2),
-        ("slot", "u4"),
-        ("above", "u4"),
-        ("first_word", "u4"),
-        ("flags", "u4"),
-    ]
-)
-_AGAIN = 4
 _MOST_LEVELS, _ROW_BLOCK = 64, 128
 _MOST_SHARED = 100 << 10
 _PARTIAL_BYTES = 256 << 20
 """Sums of the points of the rows that are explained at a time."""
-
-
-def _find_factors(splits: AnyArray, points: FloatArray) -> FloatArray:
-    """What splits do at the points, of shape (n_points, n_splits, 4); the formula of the core's `Factor`."""
-    t, above, share = points[:, None], splits["share_above"][None], splits["share"][None]
-    again = ((splits["flags"] & _AGAIN) != 0)[None]
-    still, moved = (1.0 - t) * above * share, np.broadcast_to(t, (len(points), len(splits)))
-    before = (1.0 - t) * above + t
-    still, moved = np.where(again, still / before, still), np.where(again, moved / before, moved)
-    gain = np.where(again, above / (before * before), 1.0)
-    return np.ascontiguousarray(np.stack([still + moved, still, gain, np.zeros_like(gain)], axis=2))
+_AHEAD_BYTES = 1024
+"""More than what kernels fetch ahead of the place that they have come to."""
 
 
 class GpuExplainer:
@@ -102,25 +83,27 @@ class GpuExplainer:
             )
         self._features, self._columns, self.base = plan["features"], plan["columns"], plan["base"]
         self._in_shared = 16 * _ROW_BLOCK * len(self._features) <= _MOST_SHARED
-        levels = max(4, -(-plan["n_levels"] // 4) * 4)
-        defines = [f"COMMITTEE_LEVELS={levels}", f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}"]
-        self._program = self._device.compile("explanation.cu", defines)
-        self._check_layout()
         self._fields = np.zeros(1, _EXPLANATION)
         self._kept: list[DeviceMemory] = []
-        self._put_plan(plan)
+        splits, roots, self._groups = group_trees(plan["splits"].view(EXPLAINED_SPLIT), plan["roots"])
+        self._programs = {levels: self._compile(levels) for levels in {group.n_levels for group in self._groups}}
+        self._put_plan(plan, splits)
+        self._jobs = [job for group in self._groups for job in self._list_jobs(group, splits, roots, plan)]
 
-    def _check_layout(self) -> None:
+    def _compile(self, n_levels: int) -> DeviceProgram:
+        defines = [f"COMMITTEE_LEVELS={n_levels}", f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}"]
+        program = self._device.compile("explanation.cu", defines)
         memory = self._device.allocate(16)
-        self._program.launch("describe_explanation", 1, 32, [np.uint64(memory.address)])
+        program.launch("describe_explanation", 1, 32, [np.uint64(memory.address)])
         found = self._device.copy_out(memory, np.uint64, 2).tolist()
-        if found != [_EXPLANATION.itemsize, _SPLIT.itemsize]:
+        if found != [_EXPLANATION.itemsize, EXPLAINED_SPLIT.itemsize]:
             raise EngineError(
                 f"The compiled kernels describe an explanation in {found} bytes, not in those known here."
             )
+        return program
 
     def _put(self, name: str | None, array: AnyArray) -> DeviceMemory:
-        memory = self._device.allocate(max(1, array.nbytes))
+        memory = self._device.allocate(array.nbytes + _AHEAD_BYTES)
         if array.nbytes:
             self._device.copy_in(array, memory)
         self._kept.append(memory)
@@ -128,34 +111,45 @@ class GpuExplainer:
             self._fields[name] = memory.address
         return memory
 
-    def _put_plan(self, plan: dict[str, Any]) -> None:
+    def _put_plan(self, plan: dict[str, Any], splits: AnyArray) -> None:
         fields, trees = self._fields, self._model.trees
-        splits = plan["splits"].view(_SPLIT)
         self._put("splits", splits.view(np.uint8))
-        self._put("factors", _find_factors(splits, plan["points"]))
         self._put("features", self._features)
         self._put("words", np.ascontiguousarray(trees.category_words))
-        self._put("weights", plan["point_weights"])
         values = plan["values"].reshape(-1, len(self._columns)).T
         self._values = [self._put(None, np.ascontiguousarray(own)) for own in values]
-        order = np.argsort(plan["first_columns"], kind="stable")
-        self._roots = self._put(None, plan["roots"][order])
-        self._tree_columns = plan["first_columns"][order]
         if self._model.combine != "sum" and len(trees.outputs):
             self._put("outputs", np.array(trees.outputs, np.uint32))
             fields["n_outputs"] = len(trees.outputs)
         fields["n_features"], fields["n_used"] = trees.n_features, len(self._features)
-        fields["n_points"], fields["n_splits"] = len(plan["points"]), len(splits)
         fields["n_columns"] = self._model.width
 
-    def _list_columns(self) -> list[tuple[int, DeviceMemory, int, int]]:
-        """Columns of the sum: number, values of the leaves, first tree, trees."""
+    def _list_jobs(
+        self, group: TreeGroup, splits: AnyArray, roots: AnyArray, plan: dict[str, Any]
+    ) -> list[tuple[DeviceProgram, AnyArray]]:
+        """What is launched for a group of trees: a program and its fields, for each column of the sum."""
+        fields = self._fields.copy()
+        fields["factors"] = self._put(None, find_factors(splits, group)).address
+        fields["weights"] = self._put(None, group.weights).address
+        fields["n_points"], fields["first_split"] = len(group.points), group.first_split
+        fields["n_splits"] = group.n_splits
+        # Trees by the column that they add to, or all of them to every column.
+        columns = plan["first_columns"][group.trees]
+        order = np.argsort(columns, kind="stable")
+        address = self._put(None, roots[group.trees][order]).address
+        program, jobs = self._programs[group.n_levels], []
         if self._model.slots is None:
-            n_trees = len(self._tree_columns)
-            pairs = zip(self._columns.tolist(), self._values, strict=True)
-            return [(column, values, 0, n_trees) for column, values in pairs]
-        ends = np.searchsorted(self._tree_columns, np.arange(self._model.width + 1)).tolist()
-        return [(c, self._values[0], ends[c], ends[c + 1] - ends[c]) for c in range(self._model.width)]
+            places = [(c, values, 0, len(order)) for c, values in zip(self._columns.tolist(), self._values, strict=True)]
+        else:
+            ends = np.searchsorted(columns[order], np.arange(self._model.width + 1)).tolist()
+            places = [(c, self._values[0], ends[c], ends[c + 1] - ends[c]) for c in range(self._model.width)]
+        for column, values, first, n_trees in places:
+            job = fields.copy()
+            job["column"], job["values"], job["n_trees"] = column, values.address, n_trees
+            job["roots"] = address + 4 * first
+            if n_trees:
+                jobs.append((program, job))
+        return jobs
 
     def explain(self, X: Any) -> tuple[Any, FloatArray]:
         """Shapley values and the base of each column.
@@ -186,35 +180,34 @@ class GpuExplainer:
 
     def _explain_batches(self, x: int, out: int, n_rows: int, is_double: bool) -> None:
         device, size = self._device, 8 if is_double else 4
-        per_row = 8 * len(self._features) * int(self._fields["n_points"][0])
+        per_row = 8 * len(self._features) * max(len(group.points) for group in self._groups)
         step = max(1, _PARTIAL_BYTES // per_row // _ROW_BLOCK) * _ROW_BLOCK
         stride = -(-min(step, n_rows) // _ROW_BLOCK) * _ROW_BLOCK
         partial = device.allocate(stride * per_row)
-        columns, starts = self._list_columns(), range(0, n_rows, step)
-        jobs = np.repeat(self._fields, len(columns) * len(starts))
+        starts = range(0, n_rows, step)
+        jobs = np.concatenate([job for _ in starts for _, job in self._jobs])
         jobs["partial"], jobs["partial_stride"], jobs["double_x"] = partial.address, stride, is_double
-        places = [(first, column) for first in starts for column in columns]
-        for job, (first, (column, values, first_tree, n_trees)) in zip(jobs, places, strict=True):
-            job["n_rows"], job["column"], job["values"] = min(step, n_rows - first), column, values.address
-            job["roots"], job["n_trees"] = self._roots.address + 4 * first_tree, n_trees
+        for job, first in zip(jobs, np.repeat(starts, len(self._jobs)).tolist(), strict=True):
+            job["n_rows"] = min(step, n_rows - first)
             job["x"] = x + first * int(job["n_features"]) * size
             job["out"] = out + 8 * first * int(job["n_features"]) * self._model.width
         memory = device.allocate(jobs.nbytes)
         device.copy_in(jobs.view(np.uint8), memory)
         for k, job in enumerate(jobs):
-            last = (k + 1) % len(columns) == 0
-            self._launch(memory.address + k * _EXPLANATION.itemsize, job, completes=last and bool(job["n_outputs"]))
+            program, last = self._jobs[k % len(self._jobs)][0], (k + 1) % len(self._jobs) == 0
+            address = memory.address + k * _EXPLANATION.itemsize
+            self._launch(program, address, job, completes=last and bool(job["n_outputs"]))
         # What the kernels read is freed with this call.
         device.copy_out(memory, np.uint8, 1)
 
-    def _launch(self, address: int, job: Any, *, completes: bool) -> None:
+    def _launch(self, program: DeviceProgram, address: int, job: Any, *, completes: bool) -> None:
         n_rows, n_points, arguments = int(job["n_rows"]), int(job["n_points"]), [np.uint64(address)]
         grid = -(-n_rows // _ROW_BLOCK) * n_points
         shared = 16 * _ROW_BLOCK * len(self._features) if self._in_shared else 0
-        self._program.launch("explain_trees", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
+        program.launch("explain_trees", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
         most = 16 * self._device.n_multiprocessors
         grid = max(1, min(-(-n_rows * len(self._features) // 256), most))
-        self._program.launch("sum_points", grid, 256, arguments)
+        program.launch("sum_points", grid, 256, arguments)
         if completes:
             grid = max(1, min(-(-n_rows * int(job["n_features"]) // 256), most))
-            self._program.launch("complete_classes", grid, 256, arguments)
+            program.launch("complete_classes", grid, 256, arguments)

@@ -50,6 +50,10 @@ class TreeGrower(FitMemory):
         How words are made of gradients.
     params : BoostingParams
         Parameters of the trees.
+    loss : LossInfo
+        The loss.
+    n_scores : int
+        Scores of a row.
     """
 
     def __init__(
@@ -59,8 +63,10 @@ class TreeGrower(FitMemory):
         target: FloatArray | None,
         plan: _core.BoostingPlan,
         params: _core.BoostingParams,
+        loss: _core.LossInfo,
+        n_scores: int,
     ) -> None:
-        super().__init__(device, data, target, plan, params)
+        super().__init__(device, data, target, plan, params, loss, n_scores)
         self._recorded: dict[tuple[str, int], Callable[[], None]] = {}
         self._seen: set[tuple[str, int]] = set()
         self.n_waiting = 0
@@ -149,7 +155,8 @@ class TreeGrower(FitMemory):
         if not self._fit["bounded"][0]:
             self._device.clear(self._memories["largest"])
             self._launch("find_largest", grid, 256)
-        self._launch("find_gradients", grid, 256)
+        if not self._fresh:
+            self._launch("find_gradients", grid, 256)
 
     def measure_gradients(self) -> FloatArray:
         """Sizes of the gradients of each row."""
@@ -205,8 +212,13 @@ class TreeGrower(FitMemory):
 
     def _grow_in_levels(self, score: int) -> None:
         self._start(score)
-        for _ in range(self._n_steps or 0):
-            self._step()
+        n_steps = self._n_steps or 0
+        for level in range(n_steps - 1):
+            self._step(1 << level)
+        if n_steps > 0:
+            # Children of the last level are leaves: nothing looks at lists of their rows, nor at their histograms.
+            self._launch("partition_rows", 1, 256)
+            self._launch("choose_nodes", 1, BLOCK, (np.int32(0),))
         self._end(score)
 
     def _grow_to_the_end(self) -> None:
@@ -229,19 +241,23 @@ class TreeGrower(FitMemory):
         if self.options.masked:
             self._launch("draw_lists", 1, BLOCK)
         self._launch("make_words", self._count_blocks(BLOCK, self._n_rows, 2), BLOCK, (first,))
-        self._search(root=True)
+        self._search(1)
 
     def _step_several(self) -> None:
         for _ in range(_STEPS_AT_ONCE):
             self._step()
 
-    def _step(self) -> None:
+    def _step(self, most: int | None = None) -> None:
+        """Split the nodes that were chosen, of which there are at most so many."""
         self._launch("partition_rows", 8 * self._device.n_multiprocessors, 256)
-        self._search(root=False)
+        limit = int(self._fit["max_candidates"][0])
+        self._search(2 * (limit if most is None else min(most, limit)))
 
-    def _search(self, *, root: bool) -> None:
+    def _search(self, n_tasks: int) -> None:
+        """The best splits of the root, which is one task, or of at most so many children."""
+        root = n_tasks == 1
         flag, n_blocks = np.int32(root), self._device.n_multiprocessors
-        options, n_tasks = self.options, 1 if root else 2 * int(self._fit["max_candidates"][0])
+        options = self.options
         shared = self._n_planes * BINS * LANES * 4 + BLOCK * self._sizes["item"]
         if options.masked:
             self._launch("choose_features", self._count_blocks(32, n_tasks), 32, (flag,))
@@ -267,7 +283,7 @@ class TreeGrower(FitMemory):
 
     def _sum_leaves(self, score: int) -> None:
         most = _MOST_ROWS_OF_BLOCK // 2 if self.incremental else _MOST_ROWS_OF_BLOCK
-        n_own = min(most, max(_LEAST_ROWS, -(-self._n_rows // (4 * self._device.n_multiprocessors))))
+        n_own = min(most, max(_LEAST_ROWS, -(-self._n_rows // (12 * self._device.n_multiprocessors))))
         self._launch("sum_leaves", -(-self._n_rows // n_own), 512, (np.int32(score), np.uint32(n_own)))
 
     def _set_values(self, score: int) -> None:

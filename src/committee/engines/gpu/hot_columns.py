@@ -1,8 +1,8 @@
 """Which features have columns on the device beside the records of the table.
 
 Rows are partitioned by one feature of each node. Read from records this costs a sector of memory a row; a column is
-read in one piece, or stays in the cache. All features have columns where the device has ample memory, else those that
-split most rows: a few of them serve many rows.
+read in one piece, or stays in the cache. As many features have columns as a limit of the memory of a fit leaves room
+for: those that split most rows.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from committee.engines.gpu.binning import count_bin_stride
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,19 +22,32 @@ __all__ = ["MOST_TREES_LOOKED_AT", "chooses_again", "count_columns", "mark_colum
 
 _LEAST_ROWS = 1 << 18
 """Rows of a table from which on columns pay: smaller ones stay in the cache as records."""
+_MOST_BYTES = 2.5
+"""Memory of a fit for each value of the table, scores not counted, that columns fill up to."""
 _SHARE, _MOST_COLUMNS = 4, 64
-"""Where memory is short, one feature in so many may have a column, and no more of them than this."""
-_AMPLE = 4
-"""Memory is ample where so many times the columns of all features are free."""
+"""One feature in so many has a column even beyond that, if there is memory, but no more of them than this."""
 MOST_TREES_LOOKED_AT = 16
 _NONE = 0xFFFFFFFF
 
 
-def count_columns(n_rows: int, n_features: int, n_free: int) -> int:
-    """Columns that a table may have where so many bytes of the device are free."""
+def count_columns(n_rows: int, n_features: int, n_other: int, n_free: int) -> int:
+    """Columns that a table has.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Its size.
+    n_other : int
+        Bytes of the fit beside the columns and the scores.
+    n_free : int
+        Bytes of the device that the fit leaves free.
+    """
     if n_rows < _LEAST_ROWS:
         return 0
-    return n_features if _AMPLE * n_rows * n_features <= n_free else min(_MOST_COLUMNS, n_features // _SHARE)
+    stride = count_bin_stride(n_rows)
+    within = (int(_MOST_BYTES * n_rows * n_features) - n_other) // stride
+    wanted = min(n_features, max(within, min(_MOST_COLUMNS, n_features // _SHARE)))
+    return max(0, min(wanted, n_free // stride))
 
 
 def chooses_again(n_trees: int) -> bool:

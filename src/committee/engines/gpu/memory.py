@@ -39,6 +39,11 @@ _NARROW_SHIFT = 16
 _AHEAD = 64
 """Nodes that best-first growth expands ahead of time, at most."""
 _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
+_MANY_ROWS = 1 << 22
+"""Rows from which on their memory counts, and best-first growth has the smaller room."""
+_FRESH_LOSSES = ("logistic", "squared_error")
+"""Losses whose gradients are found from the scores each time they are needed, in tables of so many rows."""
+_LEAST_FRESH_ROWS = 1 << 18
 _MOST_AHEAD_BYTES = 1 << 30
 """Histograms of nodes that more of them may be expanded ahead of time for."""
 
@@ -68,6 +73,10 @@ class FitMemory:
         How words are made of gradients.
     params : BoostingParams
         Parameters of the trees.
+    loss : LossInfo
+        The loss.
+    n_scores : int
+        Scores of a row.
     """
 
     def __init__(
@@ -77,6 +86,8 @@ class FitMemory:
         target: FloatArray | None,
         plan: _core.BoostingPlan,
         params: _core.BoostingParams,
+        loss: _core.LossInfo,
+        n_scores: int,
     ) -> None:
         self._device, self._plan, self._params = device, plan, params
         self._n_rows, self._n_features = data.n_rows, data.n_cols
@@ -84,11 +95,13 @@ class FitMemory:
         self._memories: dict[str, DeviceMemory] = {}
         self._fit = np.zeros(1, FIT)
         self._draws_weights = params.goss_other > 0.0 and params.goss_top + params.goss_other < 1.0
+        self._loss, self._n_scores, self._given = loss, n_scores, target is None
         weighted = len(plan.weights) > 0 or self._draws_weights
         self.options = TreeOptions(data.described if isinstance(data, DeviceBins) else data, plan, params)
         self.incremental = plan.incremental and target is not None
         self._narrow = not weighted and not self.incremental and plan.gradient_shift >= _NARROW_SHIFT
         self._weighted = weighted
+        self._fresh = self._finds_gradients_afresh()
         self._program: DeviceProgram = device.compile("boosting.cu", self._list_defines())
         self._sizes = read_sizes(device, self._program)
         self.n_slots = 0
@@ -105,7 +118,8 @@ class FitMemory:
             "COMMITTEE_LONG": self.incremental,
             "COMMITTEE_OPTIONS": self.options.needed,
         }
-        return [name for name, wanted in chosen.items() if wanted]
+        defines = [name for name, wanted in chosen.items() if wanted]
+        return [*defines, f"COMMITTEE_FRESH_LOSS={_LOSSES.index(self._loss.name)}"] if self._fresh else defines
 
     @property
     def n_bytes(self) -> int:
@@ -153,11 +167,16 @@ class FitMemory:
             self._put("present", present)
             self._fit["n_items"] = len(present)
 
-    def prepare(self, loss: _core.LossInfo, n_scores: int) -> None:
-        """Take all memory of the fit, for a loss."""
-        fit, plan, params = self._fit, self._plan, self._params
-        fit["n_scores"] = n_scores
-        self._set_loss(loss)
+    def _finds_gradients_afresh(self) -> bool:
+        """Whether gradients are found from the scores wherever they are needed, instead of being kept."""
+        kept = self._given or self.incremental or self._draws_weights or self._n_scores > 1
+        return not kept and self._loss.name in _FRESH_LOSSES and self._n_rows >= _LEAST_FRESH_ROWS
+
+    def prepare(self) -> None:
+        """Take all memory of the fit."""
+        fit, plan, params, loss = self._fit, self._plan, self._params, self._loss
+        fit["n_scores"] = self._n_scores
+        self._set_loss()
         for name in ("gradient_shift", "hessian_shift", "stochastic", "repeated", "weight_unit"):
             fit[name] = getattr(plan, name)
         if self.incremental:
@@ -178,15 +197,23 @@ class FitMemory:
             for name, array in self.options.list_arrays().items():
                 self._put(name, array)
         self._choose_sizes()
-        self._n_columns = count_columns(self._n_rows, self._n_features, self._device.count_free_bytes())
-        self._take_work_memory(n_scores)
+        self._n_columns = self._count_columns()
+        self._take_work_memory()
         self._send_fit()
         if self._n_columns == self._n_features:
             self._write_columns(np.arange(self._n_features, dtype=np.uint32))
 
-    def _set_loss(self, loss: _core.LossInfo) -> None:
+    def _count_columns(self) -> int:
+        """Columns that there is room for beside all else."""
+        self._n_columns = 0
+        work = self._list_work_memory()
+        others = sum(work.values()) - work["scores"] + self.n_bytes
+        n_free = self._device.count_free_bytes() - sum(work.values())
+        return count_columns(self._n_rows, self._n_features, others, n_free)
+
+    def _set_loss(self) -> None:
         fit = self._fit
-        given = "y" not in self._memories
+        given, loss = self._given, self._loss
         fit["loss"] = len(_LOSSES) if given else _LOSSES.index(loss.name)
         fit["constant_hessian"] = loss.constant_hessian and len(self._plan.weights) == 0 and not given
         fit["bounded"] = loss.powers is not None and not given
@@ -209,7 +236,7 @@ class FitMemory:
         if limited:
             # Room for nodes that were expanded in vain: with little of it trees take many more steps.
             many = 16 * limit + 64
-            fits = many // 2 * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
+            fits = self._n_rows < _MANY_ROWS and many // 2 * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
             fit["max_nodes"], fit["max_final"] = many if fits else 8 * limit + 64, 2 * limit
             fit["max_candidates"], fit["ahead"] = 4 * _AHEAD, _AHEAD
         else:
@@ -240,9 +267,9 @@ class FitMemory:
     def _leaves(self) -> DeviceMemory:
         return self._memories.get("leaves", self._memories["items"])
 
-    def _list_work_memory(self, n_scores: int) -> dict[str, int]:
+    def _list_work_memory(self) -> dict[str, int]:
         """Bytes of what the kernels work in."""
-        names = ("n_items", "max_nodes", "max_candidates", "max_counts", "max_final")
+        n_scores, names = self._n_scores, ("n_items", "max_nodes", "max_candidates", "max_counts", "max_final")
         limits = {name: int(self._fit[name][0]) for name in names}
         max_final, cells = limits["max_final"], self._n_groups * BINS * LANES * 4
         n_found = self._n_groups + len(self.options.categories)
@@ -251,7 +278,6 @@ class FitMemory:
         self.n_slots = max(n_scores, min(_MOST_SLOTS, (64 << 20) // tree))
         sizes = {
             "scores": 8 * n_scores * self._n_rows,
-            "pairs": 8 * n_scores * self._n_rows,
             "items": items,
             "other_items": items,
             "histograms": self._count_histogram_bytes() * self._count_slots(),
@@ -271,6 +297,8 @@ class FitMemory:
             "orders": ORDER.itemsize * self.n_slots,
             "parameters": 8 * n_scores,
         }
+        if not self._fresh:
+            sizes["pairs"] = 8 * n_scores * self._n_rows
         if self._n_columns > 0:
             sizes["columns"] = count_bin_stride(self._n_rows) * self._n_columns
         if items < 4 * self._n_rows:
@@ -282,8 +310,8 @@ class FitMemory:
             sizes |= self.options.list_memory(limits | {"n_slots": self.n_slots}, n_blocks, self._n_planes)
         return sizes
 
-    def _take_work_memory(self, n_scores: int) -> None:
-        wanted = self._list_work_memory(n_scores)
+    def _take_work_memory(self) -> None:
+        wanted = self._list_work_memory()
         needed, free = sum(wanted.values()), self._device.count_free_bytes()
         if needed > free:
             raise EngineError(

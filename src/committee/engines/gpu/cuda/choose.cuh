@@ -244,7 +244,7 @@ __device__ inline void list_candidates(const Fit& fit) {
   const u32 n_sure = fit.max_leaves > 0 ? 2 * (fit.max_leaves - 1 - state.n_chosen) + n_vain : 0;
   const u32 room = fit.max_nodes > n + n_sure ? (fit.max_nodes - n - n_sure) / 2 : 0;
   const u32 n_first = must < 0 ? 0 : 1, first_new = must >= 0 && fit.nodes[must].reserved < 0 ? 1 : 0;
-  u32 n_taken = n_first, n_new = first_new, n_rows = must < 0 ? 0 : fit.nodes[must].count;
+  u32 n_taken = n_first, n_new = first_new, n_rows = must < 0 ? 0 : count_rows_to_part(fit, fit.nodes[must]);
   __syncthreads();
   if (threadIdx.x == 0) n_refused = 0, n_made = first_new;
   const auto take = [&](i32 id, u32 place, u32 first, i32 left) {
@@ -264,7 +264,7 @@ __device__ inline void list_candidates(const Fit& fit) {
     bool taken = wanted && (!fresh || new_at - first_new < room);
     const u32 place = n_taken + scan_block(taken, &n_more);
     taken = taken && place < fit.max_candidates;
-    const u32 first = n_rows + scan_block(taken ? fit.nodes[id].count : 0, &rows);
+    const u32 first = n_rows + scan_block(taken ? count_rows_to_part(fit, fit.nodes[id]) : 0, &rows);
     if (wanted && !taken) atomicAdd(&n_refused, 1u);
     // Not n_fresh: a node that is refused has no children, and what lies in their places is of another tree. Those
     // that are taken are the first of the fresh ones, so that their places leave no gap.
@@ -374,7 +374,7 @@ __device__ inline void choose_next(const Fit& fit, bool root) {
 }  // namespace committee::gpu
 
 // A block for each (group, child). `choose`: nothing comes between the search and the choice.
-extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* given, int root, int choose) {
+extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root, int choose) {
   __shared__ SearchSpace space;
   const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
@@ -397,6 +397,6 @@ extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* gi
   if (choose && is_last_block(&fit.state->n_done)) choose_next(fit, root != 0);
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* given, int root) {
+extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* __restrict__ given, int root) {
   choose_next(*given, root != 0);
 }

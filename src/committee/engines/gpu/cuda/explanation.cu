@@ -1,6 +1,7 @@
 // Path-dependent Shapley values of trees, by the quadrature of the core (cpp/src/explain/shap.cpp): a thread has a row, a
-// block has one point of the quadrature. All threads of a block walk the same splits, one tree after the other. What a
-// level of the walk needs stays in registers: there is a function for each level, and all of them are inlined.
+// block has one point of the quadrature. All threads of a block walk the same splits, one tree after the other, in the
+// order in which they lie in memory. What a level of the walk needs stays in registers: there is a function for each
+// level, and all of them are inlined. That is little, a product and a sum; all else is read again, from the cache.
 #include "device.cuh"
 
 #if !defined(COMMITTEE_LEVELS)
@@ -17,6 +18,12 @@ constexpr int kRowBlock = 128;             // rows, and threads, of a block
 constexpr bool kInShared = COMMITTEE_SHARED_ROWS;  // values of the rows and sums, which are many where features are
 constexpr u32 kLeafBit = 1u << 31;
 constexpr u32 kMissingLeftBit = 1, kCategoryBit = 2, kAgainBit = 4;
+constexpr u32 kAhead = 6, kLeavesAhead = 24;  // splits and leaves that are fetched before the walk comes to them
+#if COMMITTEE_LEVELS <= 32
+using LevelBits = u32;
+#else
+using LevelBits = u64;
+#endif
 
 // As committee::ExplainedSplit.
 struct alignas(16) PlanSplit {
@@ -24,9 +31,10 @@ struct alignas(16) PlanSplit {
   u32 child[2], slot, above, first_word, flags;
 };
 // Of a split at a point: what is kept of the product by a row that goes left, and by one that goes right; what gains of
-// a feature that was asked before are multiplied by.
+// a feature that was asked before are multiplied by. Also the split above.
 struct alignas(16) PointFactor {
-  double left, right, gain, unused;
+  double left, right, gain;
+  u32 parent, unused;
 };
 
 // 8 bytes a field; pointers are to device memory.
@@ -43,7 +51,8 @@ struct Explanation {
   double* out;                 // [row][feature][column]
   const u32* outputs;          // numbers of classes whose values add up to zero
 
-  i64 n_rows, n_features, n_used, n_points, n_splits, n_trees, n_columns, column, partial_stride, double_x, n_outputs;
+  i64 n_rows, n_features, n_used, n_points, first_split, n_splits, n_trees, n_columns, column, partial_stride, double_x,
+      n_outputs;
 
   __device__ double read(Size row, u32 feature) const {
     const Size at = row * n_features + feature;
@@ -51,16 +60,29 @@ struct Explanation {
   }
 };
 
+// Starts to bring a line of memory into the cache.
+__device__ inline void fetch_ahead(const void* at) {
+#if !defined(COMMITTEE_DEVICE_SHIM)
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+#else
+  static_cast<void>(at);
+#endif
+}
+
 // One row at one point.
 struct RowWalk {
   const PlanSplit* splits;
-  const PointFactor* factors;
+  const PointFactor* factors;  // of the first split on
   const double* values;
   const u32* words;
   const double* x;  // of the used features, where they are in shared memory
   double* sums;     // of these
   const Explanation* job;
   Size row;
+  u32 number;  // of the split at hand
+  // A bit for each level on the way to it: whether the row goes left; whether it has gone the path's way at the splits
+  // on the same feature above; whether it does so including this one; which side the path goes.
+  LevelBits answers, befores, open, rights;
 
   __device__ double read(u32 slot) const {
     if constexpr (kInShared) return x[slot * kRowBlock];
@@ -81,31 +103,59 @@ struct RowWalk {
       sums[slot * static_cast<Size>(job->partial_stride)] += gain;
     }
   }
-
-  // Sum over the leaves below a split of their values times the factors from there down. `product` is that of the
-  // factors above; `open` has a bit for each level: the row has gone the path's way at the splits on its feature.
   template <int kLevel>
-  __device__ __forceinline__ double visit(u32 number, double product, u64 open) {
-    const PlanSplit split = splits[number];
-    const PointFactor factor = factors[number];
-    const bool answer = goes_left(split);
-    const bool before = (split.flags & kAgainBit) == 0 || ((open >> split.above) & 1u) != 0;
-    const double kept = before ? (answer ? factor.left : factor.right) : split.share;
+  __device__ static void set_bit(LevelBits& bits, bool value) {
+    constexpr LevelBits kBit = LevelBits{1} << kLevel;
+    bits = value ? bits | kBit : bits & ~kBit;
+  }
+  template <int kLevel>
+  __device__ static bool has_bit(LevelBits bits) {
+    return ((bits >> kLevel) & 1u) != 0;
+  }
+  // The part of the product that the left side of the split at hand keeps.
+  template <int kLevel>
+  __device__ double find_kept() const {
+    const PointFactor& factor = factors[number];
+    if (!has_bit<kLevel>(befores)) return splits[number].share;
+    return has_bit<kLevel>(answers) ? factor.left : factor.right;
+  }
+
+  // Sum over the leaves below the split at hand of their values times the factors from there down. `product` is that of
+  // the factors above.
+  template <int kLevel>
+  __device__ __forceinline__ double visit(double product) {
+    {
+      fetch_ahead(splits + number + kAhead);
+      fetch_ahead(factors + number + kAhead);
+      const PlanSplit& split = splits[number];
+      set_bit<kLevel>(answers, goes_left(split));
+      set_bit<kLevel>(befores, (split.flags & kAgainBit) == 0 || ((open >> split.above) & 1u) != 0);
+      set_bit<kLevel>(rights, false);
+    }
     double left = 0.0, right = 0.0;
 #pragma unroll 1
-    for (u32 side = 0; side < 2; ++side) {
-      const u32 child = side == 0 ? split.child[0] : split.child[1];
+    for (;;) {
+      const bool is_right = has_bit<kLevel>(rights);
+      const u32 child = splits[number].child[is_right ? 1 : 0];
       left = right;
       if (child & kLeafBit) {
         right = values[child & ~kLeafBit];
+        fetch_ahead(values + (child & ~kLeafBit) + kLeavesAhead);
       } else if constexpr (kLevel + 1 < kLevels) {
-        const u64 own = before && answer == (side == 0) ? u64{1} << kLevel : 0;
-        right = visit<kLevel + 1>(child, product * (side == 0 ? kept : 1.0 - kept), open | own);
+        const double kept = find_kept<kLevel>();
+        set_bit<kLevel>(open, has_bit<kLevel>(befores) && has_bit<kLevel>(answers) != is_right);
+        number = child;
+        right = visit<kLevel + 1>(product * (is_right ? 1.0 - kept : kept));
+        number = factors[number].parent;
       }
+      if (is_right) break;
+      set_bit<kLevel>(rights, true);
     }
     const double apart = left - right;
-    if (before) add(split.slot, ((answer ? 1.0 : 0.0) - split.share) * (factor.gain * product * apart));
-    return right + kept * apart;
+    const PlanSplit& split = splits[number];
+    if (has_bit<kLevel>(befores))
+      add(split.slot, ((has_bit<kLevel>(answers) ? 1.0 : 0.0) - split.share) * (factors[number].gain * product * apart));
+    return right + find_kept<kLevel>() * apart;
   }
 };
 
@@ -114,14 +164,14 @@ struct RowWalk {
 using namespace committee;
 using namespace committee::gpu;
 
-extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Explanation* given) {
+extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Explanation* __restrict__ given) {
   const Explanation& job = *given;
   COMMITTEE_SHARED(double, shared);
   const u32 t = threadIdx.x, n_blocks = gridDim.x / job.n_points, point = blockIdx.x / n_blocks;
   const double weight = job.weights[point];
   double* const partial = job.partial + point * static_cast<Size>(job.n_used * job.partial_stride);
-  RowWalk walk{job.splits, job.factors + point * job.n_splits, job.values, job.words, shared + t,
-               shared + job.n_used * kRowBlock + t, &job, 0};
+  RowWalk walk{job.splits, job.factors + (static_cast<i64>(point) * job.n_splits - job.first_split), job.values,
+               job.words, shared + t, shared + job.n_used * kRowBlock + t, &job, 0, 0, 0, 0, 0, 0};
   for (Size first = (blockIdx.x % n_blocks) * Size{kRowBlock}; first < static_cast<Size>(job.n_rows);
        first += n_blocks * Size{kRowBlock}) {
     const Size row = first + t < static_cast<Size>(job.n_rows) ? first + t : job.n_rows - 1;
@@ -137,7 +187,9 @@ extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Expl
     }
     for (i64 tree = 0; tree < job.n_trees; ++tree) {
       const u32 root = job.roots[tree];
-      if ((root & kLeafBit) == 0) walk.visit<0>(root, weight, 0);
+      if ((root & kLeafBit) != 0) continue;
+      walk.number = root;
+      walk.visit<0>(weight);
     }
     if constexpr (kInShared) {
       for (u32 slot = 0; slot < job.n_used; ++slot)
@@ -146,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Expl
   }
 }
 
-// Adds up the points, in their order.
+// Adds up the points, in their order, to the values.
 extern "C" __global__ void __launch_bounds__(256) sum_points(const Explanation* given) {
   const Explanation& job = *given;
   const Size n = static_cast<Size>(job.n_used) * job.n_rows;
@@ -155,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(256) sum_points(const Explanation* 
     double sum = 0.0;
     for (i64 point = 0; point < job.n_points; ++point)
       sum += job.partial[(point * job.n_used + slot) * job.partial_stride + row];
-    job.out[(row * job.n_features + job.features[slot]) * job.n_columns + job.column] = sum;
+    job.out[(row * job.n_features + job.features[slot]) * job.n_columns + job.column] += sum;
   }
 }
 

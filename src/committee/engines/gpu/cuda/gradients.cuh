@@ -29,7 +29,12 @@ enum LossNumber : int {
 };
 
 __device__ inline GradientPair find_pair(const Fit& fit, u32 score, double y, double f) {
-  switch (fit.loss) {
+#if defined(COMMITTEE_FRESH_LOSS)
+  constexpr int loss_number = COMMITTEE_FRESH_LOSS;
+#else
+  const i64 loss_number = fit.loss;
+#endif
+  switch (loss_number) {
     case kSquared: return find_gradient_pair(SquaredLoss{}, y, f);
     case kPoisson: return find_gradient_pair(PoissonLoss{}, y, f);
     case kGamma: return find_gradient_pair(GammaLoss{}, y, f);
@@ -88,6 +93,48 @@ __device__ inline void visit_pairs(const Fit& fit, u32 row, Use&& use) {
   }
 }
 
+// Powers of two that bound the gradients and hessians of a score.
+struct GradientPowers {
+  int gradient, hessian;
+  __device__ GradientPowers(const Fit& fit, u32 score)
+      : gradient(static_cast<int>(fit.gradient_power)), hessian(static_cast<int>(fit.hessian_power)) {
+    if (fit.bounded) return;
+    gradient = find_power(from_bits(fit.largest[2 * score]));
+    hessian = fit.constant_hessian ? 0 : find_power(from_bits(fit.largest[2 * score + 1]));
+  }
+  __device__ void write_units(const Fit& fit, u32 score) const {
+    fit.units[2 * score] = power_of_two(gradient - kFixedBits);
+    fit.units[2 * score + 1] = power_of_two(hessian - kFixedBits);
+  }
+};
+
+// A row's gradients in fixed point; rows without weight have none.
+__device__ inline FixedGradientPair fix_pair(const Fit& fit, const GradientPair& pair, double g_scale, double h_scale,
+                                             u32 row) {
+  if (fit.weights && fit.weights[row] == 0) return {0, 0};
+  return {round_fixed(pair.gradient * g_scale), round_fixed(fit.constant_hessian ? h_scale : pair.hessian * h_scale)};
+}
+
+// The gradients of a score in fixed point: those that find_gradients has kept, or, with COMMITTEE_FRESH_LOSS, found from
+// the scores each time, which takes no memory and no more time than reading them.
+struct FixedPairs {
+#if defined(COMMITTEE_FRESH_LOSS)
+  __device__ FixedPairs(const Fit& fit, u32 score) : fit(fit) {
+    const GradientPowers powers(fit, score);
+    g_scale = power_of_two(kFixedBits - powers.gradient), h_scale = power_of_two(kFixedBits - powers.hessian);
+  }
+  __device__ FixedGradientPair read(u32 row) const {
+    return fix_pair(fit, find_pair(fit, 0, fit.target(row), fit.scores[row]), g_scale, h_scale, row);
+  }
+  const Fit& fit;
+  double g_scale, h_scale;
+#else
+  __device__ FixedPairs(const Fit& fit, u32 score) : pairs(fit.pairs + score * static_cast<Size>(fit.n_rows)) {}
+  __device__ FixedGradientPair read(u32 row) const { return pairs[row]; }
+  const FixedGradientPair* pairs;
+#endif
+};
+
 __device__ inline Size size_bits(double x) {
   return bits_of(x) & 0x7FFFFFFFFFFFFFFFull;
 }
@@ -98,7 +145,7 @@ using namespace committee;
 using namespace committee::gpu;
 
 // The largest |gradient| and |hessian| of each score, where the loss does not bound them.
-extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* given) {
+extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* __restrict__ given) {
   const Fit& fit = *given;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
     const u32 row = i;
@@ -113,40 +160,24 @@ extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* given)
 }
 
 // Gradients in fixed point, and their units.
-extern "C" __global__ void __launch_bounds__(256) find_gradients(const Fit* given) {
+extern "C" __global__ void __launch_bounds__(256) find_gradients(const Fit* __restrict__ given) {
   const Fit& fit = *given;
   const Size n = fit.n_rows;
-  const auto powers = [&](u32 k, int& g, int& h) {
-    g = fit.gradient_power, h = fit.hessian_power;
-    if (fit.bounded) return;
-    g = find_power(from_bits(fit.largest[2 * k]));
-    h = fit.constant_hessian ? 0 : find_power(from_bits(fit.largest[2 * k + 1]));
-  };
-  if (blockIdx.x == 0 && threadIdx.x < fit.n_scores) {
-    for (u32 k = threadIdx.x; k < fit.n_scores; k += 256) {
-      int g, h;
-      powers(k, g, h);
-      fit.units[2 * k] = power_of_two(g - kFixedBits);
-      fit.units[2 * k + 1] = power_of_two(h - kFixedBits);
-    }
+  if (blockIdx.x == 0) {
+    for (u32 k = threadIdx.x; k < fit.n_scores; k += 256) GradientPowers(fit, k).write_units(fit, k);
   }
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
     const u32 row = i;
-    const bool absent = fit.weights && fit.weights[row] == 0;
     visit_pairs(fit, row, [&](u32 k, const GradientPair& pair) {
-      int g, h;
-      powers(k, g, h);
-      const double h_scale = power_of_two(kFixedBits - h);
-      FixedGradientPair fixed{round_fixed(pair.gradient * power_of_two(kFixedBits - g)),
-                              round_fixed(fit.constant_hessian ? h_scale : pair.hessian * h_scale)};
-      if (absent) fixed = {0, 0};
-      fit.pairs[k * n + row] = fixed;
+      const GradientPowers powers(fit, k);
+      fit.pairs[k * n + row] =
+          fix_pair(fit, pair, power_of_two(kFixedBits - powers.gradient), power_of_two(kFixedBits - powers.hessian), row);
     });
   }
 }
 
 // Sizes of the gradients over all scores, by which rows are drawn.
-extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* given) {
+extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* __restrict__ given) {
   const Fit& fit = *given;
   const Size n = fit.n_rows;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
@@ -161,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* g
 }
 
 // The largest |score - target| of rows that take part, as bits; and the largest |gradient| kept.
-extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fit* given, int kept) {
+extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fit* __restrict__ given, int kept) {
   const Fit& fit = *given;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
     if (fit.weights && fit.weights[i] == 0) continue;
@@ -172,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fi
 }
 
 // Gradients of squared error in steps of a unit, which trees change from now on; their hessian is one.
-extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* given, double scale, double unit) {
+extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* __restrict__ given, double scale, double unit) {
   const Fit& fit = *given;
   if (blockIdx.x == 0 && threadIdx.x == 0) fit.units[0] = unit, fit.units[1] = 1.0;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256})
@@ -180,13 +211,16 @@ extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* give
 }
 
 // Before a tree: nothing is known, and the sums are zero.
-extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* given, int score) {
+extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* __restrict__ given, int score) {
   const Fit& fit = *given;
   const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
   for (Size i = first; i < fit.n_groups * Size{kPlanes * kCells}; i += step) fit.histograms[i] = 0;
   for (Size i = first; i < static_cast<Size>(fit.max_final) * 4; i += step) fit.sums[i] = 0;
   if (first != 0) return;
   TreeState& state = *fit.state;
+#if defined(COMMITTEE_FRESH_LOSS)
+  GradientPowers(fit, score).write_units(fit, score);
+#endif
   state.gradient_unit = fit.units[2 * score] * power_of_two(fit.gradient_shift) * fit.weight_unit;
   state.hessian_unit = fit.units[2 * score + 1] * power_of_two(fit.hessian_shift) * fit.weight_unit;
   // A gain that rounding alone can make is none.
@@ -209,32 +243,47 @@ extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* given, i
 }
 
 // Rows and words in one list, and their sum.
-extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* given, int score) {
+extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* __restrict__ given, int score) {
   const Fit& fit = *given;
   __shared__ Sum g_sums[kLanes];
   __shared__ u32 h_sums[kLanes];
   __shared__ Size w_sum;
   const WordRounding by{static_cast<int>(fit.gradient_shift), static_cast<int>(fit.hessian_shift),
                         fit.stochastic != 0, fit.orders[fit.state->number].key};
-  const FixedGradientPair* pairs = fit.pairs + score * static_cast<Size>(fit.n_rows);
+  const FixedPairs pairs(fit, score);
   Sum g_sum = 0;
   u32 h_sum = 0;
   Size own_weight = 0;
   if (threadIdx.x == 0) w_sum = 0;
-  for (Size i = blockIdx.x * Size{kBlock} + threadIdx.x; i < static_cast<Size>(fit.n_items);
-       i += gridDim.x * Size{kBlock}) {
-    const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
-    const u32 weight = fit.weights ? fit.weights[row] : 1, position = fit.positions ? fit.positions[row] : row;
-    own_weight += weight;
-    if constexpr (kLong) {
-      fit.items[i] = Item::make(row, pairs[row].gradient, weight);
-      g_sum += static_cast<Sum>(pairs[row].gradient) * weight;
-      h_sum += weight;
-    } else {
-      const WordHalvesPair word = round_weighted(by, pairs[row], weight, position, fit.repeated != 0);
-      fit.items[i] = Item::make(row, static_cast<i32>(word.gradient), static_cast<u32>(word.hessian));
-      g_sum += static_cast<Sum>(word.gradient);
-      h_sum += static_cast<u32>(word.hessian);
+  constexpr u32 kBatch = 4;  // rows of a thread that are read before any is written
+  const Size n = fit.n_items, stride = gridDim.x * Size{kBlock};
+  for (Size first = blockIdx.x * Size{kBlock} + threadIdx.x; first < n; first += kBatch * stride) {
+    u32 rows[kBatch];
+    FixedGradientPair found[kBatch];
+#pragma unroll
+    for (u32 j = 0; j < kBatch; ++j) {
+      const Size i = first + j * stride < n ? first + j * stride : first;
+      rows[j] = fit.present ? fit.present[i] : static_cast<u32>(i);
+    }
+#pragma unroll
+    for (u32 j = 0; j < kBatch; ++j) found[j] = pairs.read(rows[j]);
+#pragma unroll
+    for (u32 j = 0; j < kBatch; ++j) {
+      const Size i = first + j * stride;
+      if (i >= n) continue;
+      const u32 row = rows[j], weight = fit.weights ? fit.weights[row] : 1;
+      const u32 position = fit.positions ? fit.positions[row] : row;
+      own_weight += weight;
+      if constexpr (kLong) {
+        fit.items[i] = Item::make(row, found[j].gradient, weight);
+        g_sum += static_cast<Sum>(found[j].gradient) * weight;
+        h_sum += weight;
+      } else {
+        const WordHalvesPair word = round_weighted(by, found[j], weight, position, fit.repeated != 0);
+        fit.items[i] = Item::make(row, static_cast<i32>(word.gradient), static_cast<u32>(word.hessian));
+        g_sum += static_cast<Sum>(word.gradient);
+        h_sum += static_cast<u32>(word.hessian);
+      }
     }
   }
   for (u32 d = kLanes / 2; d > 0; d /= 2) {

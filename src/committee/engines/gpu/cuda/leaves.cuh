@@ -1,5 +1,6 @@
 // What becomes of a tree: sums and values of its leaves, and their way into the scores.
 #pragma once
+#include "gradients.cuh"
 #include "rows.cuh"
 
 namespace committee::gpu {
@@ -29,34 +30,62 @@ struct TreeView {
   const u32* codes;
 };
 
+// A node of a tree that rows walk down, in shared memory: the feature, and its left child beside the split's place;
+// no child: a leaf.
+struct WalkNode {
+  u32 feature, rule;
+  static constexpr int kPlaceBits = 11;
+  __device__ static WalkNode make(const FinalNode& node) {
+    const u32 left = node.left < 0 ? 0 : static_cast<u32>(node.left);
+    return {node.feature, left << kPlaceBits | (node.place & ((1u << kPlaceBits) - 1))};
+  }
+};
+
+// `codes` are those of the tree's first node.
+__device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32* codes, u32 row) {
+  u32 at = 0;
+  for (;;) {
+    const WalkNode node = nodes[at];
+    const u32 left = node.rule >> WalkNode::kPlaceBits;
+    if (left == 0) return at;
+    const u32 bin = fit.record(node.feature / kLanes, row)[node.feature % kLanes];
+    const u32* own = kOptions ? codes + at * static_cast<Size>(fit.n_words) : nullptr;
+    at = left + (goes_left(fit, row, bin, node.feature, node.rule, own) ? 0 : 1);
+  }
+}
+
 }  // namespace committee::gpu
 
 // Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf. A block takes `n_own` rows at a
 // time, at most 32,768, which halves of 15 bits leave room for in 32.
-extern "C" __global__ void __launch_bounds__(kLeafThreads)
-    sum_leaves(const Fit* given, int score, u32 n_own) {
+extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
+    sum_leaves(const Fit* __restrict__ given, int score, u32 n_own) {
   const Fit& fit = *given;
   const TreeView tree(fit);
   __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
+  __shared__ WalkNode nodes[kSharedNodes];
   const u32 n_nodes = fit.state->n_final;
-  const bool shared = n_nodes <= kSharedNodes && !fit.weights;
+  const bool in_shared = n_nodes <= kSharedNodes, summed = in_shared && !fit.weights;
   const Size n = fit.n_items;
-  const FixedGradientPair* pairs = fit.pairs + score * static_cast<Size>(fit.n_rows);
+  const FixedPairs pairs(fit, score);
+  if (in_shared)
+    for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) nodes[i] = WalkNode::make(tree.nodes[i]);
   for (Size begin = blockIdx.x * static_cast<Size>(n_own); begin < n; begin += gridDim.x * static_cast<Size>(n_own)) {
     const Size end = n - begin < n_own ? n : begin + n_own;
-    if (shared) {
+    if (summed) {
       for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) {
         for (int part = 0; part < 4; ++part) parts[part][i] = 0;
         counts[i] = 0;
       }
-      __syncthreads();
     }
+    __syncthreads();
     for (Size i = begin + threadIdx.x; i < end; i += kLeafThreads) {
       const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
-      const u32 leaf = find_leaf(fit, tree.nodes, tree.codes, row);
-      const FixedGradientPair pair = pairs[row];
+      const FixedGradientPair pair = pairs.read(row);
+      const u32 leaf =
+          in_shared ? walk_down(fit, nodes, tree.codes, row) : find_leaf(fit, tree.nodes, tree.codes, row);
       fit.leaves[row] = leaf;
-      if (shared) {  // in halves, so that 32 bits hold all rows of the block
+      if (summed) {  // in halves, so that 32 bits hold all rows of the block
         atomicAdd(&parts[0][leaf], static_cast<u32>(pair.gradient >> 15));
         atomicAdd(&parts[1][leaf], static_cast<u32>(pair.gradient) & 0x7FFFu);
         atomicAdd(&parts[2][leaf], static_cast<u32>(pair.hessian >> 15));
@@ -71,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads)
       }
     }
     __syncthreads();
-    if (!shared) continue;
+    if (!summed) continue;
     for (u32 i = threadIdx.x; i < n_nodes; i += kLeafThreads) {
       if (counts[i] == 0) continue;
       const i64 g = static_cast<i64>(static_cast<i32>(parts[0][i])) * 32768 + parts[1][i],
@@ -86,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads)
 }
 
 // Values of the leaves. Long gradients: in steps of their unit, so that these can follow.
-extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given, int score) {
+extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* __restrict__ given, int score) {
   const Fit& fit = *given;
   __shared__ Size largest;
   FinalNode* tree = TreeView(fit).nodes;
@@ -124,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* given
   if (kLong && threadIdx.x == 0) fit.state->bound += static_cast<i64>(largest);
 }
 
-extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* given, int score) {
+extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* __restrict__ given, int score) {
   const Fit& fit = *given;
   const TreeView tree(fit);
   double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
@@ -146,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* given
 
 // Trees of earlier rounds, times a factor, added to the scores of all rows. Tree t has the nodes from offsets[t] on.
 extern "C" __global__ void __launch_bounds__(256)
-    add_trees(const Fit* given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees, u32 first,
+    add_trees(const Fit* __restrict__ given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees, u32 first,
               double factor) {
   const Fit& fit = *given;
   const Size n = fit.n_rows;

@@ -6,6 +6,7 @@
 namespace committee::gpu {
 
 constexpr int kPartThreads = 256, kPartItems = 8, kPartRows = kPartThreads * kPartItems;
+constexpr int kMostCandidates = 1024;  // as the host knows
 
 __device__ inline bool goes_left(u32 bin, u32 place) {
   return bin == kMissing ? (place & kMissingLeft) != 0 : bin <= (place & 255);
@@ -29,38 +30,50 @@ __device__ inline i32 find_candidate(i32 n, u32 at, First&& first_of) {
   return low;
 }
 
+// Rows of a candidate that are partitioned. Where no side has to be checked for its rows, children that are leaves by
+// their depth need none: sum_leaves finds their rows.
+__device__ inline u32 count_rows_to_part(const Fit& fit, const TreeNode& node) {
+  return fit.checked || node.depth + 1 < fit.max_depth ? node.count : 0;
+}
+
 // Rows from..from + n of a node, by a block of kPartThreads. Not stable between blocks, which no sum can see.
 __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32 from, u32 n) {
   __shared__ u32 counts[kPartItems * kPartThreads / kLanes], bases[2];
-  const TreeNode& node = fit.nodes[candidate.node];
-  const Item* source = fit.list(node.depth) + node.begin + from;
-  Item* target = fit.list(node.depth + 1) + node.begin;
+  const i32 id = candidate.node;
+  const TreeNode& node = fit.nodes[id];
+  const u32 depth = node.depth, begin = node.begin, n_rows = node.count;
+  const u32 feature = node.best.feature, place = node.best.place;
+  const Item* source = fit.list(depth) + begin + from;
+  Item* target = fit.list(depth + 1) + begin;
   // A column stays in the cache where records do not.
-  const u32 column = fit.columns ? fit.column_of[node.best.feature] : kAll;
+  const u32 column = fit.columns ? fit.column_of[feature] : kAll;
   const u8* bins = column != kAll ? fit.columns + column * static_cast<Size>(fit.column_stride)
-                                  : fit.record(node.best.feature / kLanes, 0) + node.best.feature % kLanes;
+                                  : fit.record(feature / kLanes, 0) + feature % kLanes;
   const u32 apart = column != kAll ? 1 : kLanes;
-  const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of(), place = node.best.place;
-  const u32* codes = kOptions ? fit.codes + candidate.node * static_cast<Size>(fit.n_words) : nullptr;
+  const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of();
+  const u32* codes = kOptions ? fit.codes + id * static_cast<Size>(fit.n_words) : nullptr;
   Item item[kPartItems];
   u32 rank[kPartItems];
   bool left[kPartItems];
+#pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t;
     item[j] = Item::make(0, 0, 0);
     if (i < n) item[j] = source[i];
   }
-  for (int j = 0; j < kPartItems; ++j) {
-    const u32 i = j * kPartThreads + t;
-    const u32 bin = bins[static_cast<Size>(item[j].row) * apart];
-    left[j] = i < n && goes_left(fit, item[j].row, bin, node.best.feature, place, codes);
-  }
+  u32 bin[kPartItems];
+#pragma unroll
+  for (int j = 0; j < kPartItems; ++j) bin[j] = bins[static_cast<Size>(item[j].row) * apart];
+#pragma unroll
+  for (int j = 0; j < kPartItems; ++j)
+    left[j] = j * kPartThreads + t < n && goes_left(fit, item[j].row, bin[j], feature, place, codes);
   if (kOptions && fit.track_weights) {
     Size weight = 0;
     for (int j = 0; j < kPartItems; ++j)
       if (left[j]) weight += fit.weights[item[j].row];
     if (weight > 0) atomicAdd(&candidate.left_weight, weight);
   }
+#pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
     const u32 mask = __ballot_sync(kAll, left[j]);
     rank[j] = __popc(mask & ((1u << lane) - 1));
@@ -78,16 +91,24 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
     counts[2 * lane + 1] = v - b;
     if (lane == kLanes - 1) {
       bases[0] = atomicAdd(&candidate.n_left, v);
-      bases[1] = node.count - atomicAdd(&candidate.n_right, n - v) - (n - v);
+      bases[1] = n_rows - atomicAdd(&candidate.n_right, n - v) - (n - v);
     }
   }
   __syncthreads();
+  const u32 left_base = bases[0], right_base = bases[1];
+#pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t, before = counts[j * (kPartThreads / kLanes) + warp] + rank[j];
-    if (i < n) target[left[j] ? bases[0] + before : bases[1] + (i - before)] = item[j];
+    if (i < n) target[left[j] ? left_base + before : right_base + (i - before)] = item[j];
   }
   __syncthreads();
 }
+
+// Four words, written at once.
+struct alignas(16) FourWords {
+  u32 words[4];
+};
+constexpr u32 kClearedWords = kPartThreads * 4;
 
 // What a row adds to the cell at `at` of each plane.
 __device__ inline void add_word(u32* cells, u32 at, const Item& item) {
@@ -110,6 +131,11 @@ __device__ inline Sum read_sum(const u32* cells, Size stride) {
          (static_cast<Sum>(static_cast<i32>(cells[2 * stride])) * (1 << (2 * kPartBits)));
 }
 
+// Two items in one load from shared memory, where their size allows.
+struct alignas(sizeof(Item) == 8 ? 16 : 4) ItemPair {
+  Item items[2];
+};
+
 // Adds n items to the cells of a group in shared memory: a warp takes a row at a time, lane = feature. The
 // cell of (bin, feature) lies at bin * 32 + feature, so every lane has a bank of its own. `ones`: rows are
 // counted in the last plane instead, and their weights in the first.
@@ -119,6 +145,7 @@ __device__ inline void add_items(const Fit& fit, const Item* items, u32 n, u32 g
   const bool there = group * kLanes + lane < fit.n_features;
   const u8* records = fit.record(group, 0) + lane;
   Item* const mine = stage + warp * kLanes;
+  const ItemPair* const pairs = reinterpret_cast<const ItemPair*>(mine);
   constexpr int kInFlight = 16;
   for (u32 base = warp * kLanes; base < n; base += n_warps * kLanes) {
     Item item = Item::make(0, 0, 0);  // past the end: row 0 with an empty word changes nothing
@@ -127,14 +154,18 @@ __device__ inline void add_items(const Fit& fit, const Item* items, u32 n, u32 g
     __syncwarp();
     mine[lane] = item;
     __syncwarp();
+#pragma unroll 1
     for (int r = 0; r < kLanes; r += kInFlight) {
+      ItemPair pair[kInFlight / 2];
       u32 bin[kInFlight];
 #pragma unroll
-      for (int j = 0; j < kInFlight; ++j) bin[j] = records[static_cast<Size>(mine[r + j].row) * kLanes];
+      for (int j = 0; j < kInFlight / 2; ++j) pair[j] = pairs[r / 2 + j];
+#pragma unroll
+      for (int j = 0; j < kInFlight; ++j) bin[j] = records[static_cast<Size>(pair[j / 2].items[j % 2].row) * kLanes];
       if (!there) continue;
 #pragma unroll
       for (int j = 0; j < kInFlight; ++j) {
-        const Item own = mine[r + j];
+        const Item own = pair[j / 2].items[j % 2];
         const u32 at = bin[j] * kLanes + lane;
         add_word(cells, at, own);
         if (kOptions && ones && fit.count_weights && own.hessian() > 0) atomicAdd(cells + at, fit.weights[own.row]);
@@ -147,11 +178,13 @@ __device__ inline void clear_cells(u32* cells) {
   for (u32 i = threadIdx.x; i < kPlanes * kCells; i += blockDim.x) cells[i] = 0;
 }
 
-// Adds the block's cells first .. last - 1 to those in global memory.
-__device__ inline void flush_cells(const u32* cells, u32 first, u32 last, u32* to) {
+// Adds the block's cells first .. last - 1 to those in global memory, and clears them.
+__device__ inline void flush_cells(u32* cells, u32 first, u32 last, u32* to) {
   for (u32 i = first + threadIdx.x; i < last; i += blockDim.x) {
     const u32 x = cells[i];
-    if (x != 0) atomicAdd(to + (i - first), x);
+    if (x == 0) continue;
+    cells[i] = 0;
+    atomicAdd(to + (i - first), x);
   }
 }
 
@@ -237,7 +270,7 @@ __device__ inline void check_candidates(const Fit& fit) {
 }  // namespace committee::gpu
 
 // The columns of some features, one after the other.
-extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* given, const u32* features, u32 n) {
+extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __restrict__ given, const u32* features, u32 n) {
   const Fit& fit = *given;
   for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(fit.n_rows);
        row += gridDim.x * Size{256}) {
@@ -247,50 +280,60 @@ extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* given,
   }
 }
 
+
 // Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
-extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* given) {
+extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* __restrict__ given) {
   const Fit& fit = *given;
   const TreeState& state = *fit.state;
   const i32 n = state.n_candidates;
-  const Size first = blockIdx.x * Size{kPartThreads} + threadIdx.x, step = gridDim.x * Size{kPartThreads};
-  const Size per_node = static_cast<Size>(fit.n_groups) * kPlanes * kCells;
-  for (Size i = first; i < n * per_node; i += step) {
+  const u32 total = state.n_rows_to_part;
+  __shared__ u32 firsts[kMostCandidates];
+  for (i32 i = threadIdx.x; i < n; i += kPartThreads) firsts[i] = fit.candidates[i].first;
+  const u32 per_node = static_cast<u32>(fit.n_groups) * (kPlanes * kCells / kClearedWords);
+  // Without rows there are no histograms either.
+  for (u32 i = blockIdx.x; total > 0 && i < n * per_node; i += gridDim.x) {
     const TreeNode& node = fit.nodes[fit.candidates[i / per_node].node];
-    if (node.depth + 1 < fit.max_depth) fit.histograms[Fit::new_slot(node.left) * per_node + i % per_node] = 0;
+    if (node.depth + 1 >= fit.max_depth) continue;
+    u32* const cells = fit.histograms + (static_cast<Size>(Fit::new_slot(node.left)) * per_node + i % per_node) *
+                                            kClearedWords;
+    reinterpret_cast<FourWords*>(cells)[threadIdx.x] = {};
   }
   if (fit.checked) {
     const u32 n_counts = n < fit.max_counts ? n : fit.max_counts;
     const Size per_slot = static_cast<Size>(fit.n_groups) * (fit.count_weights ? 2 : 1) * kCells;
-    for (Size i = first; i < n_counts * per_slot; i += step) fit.counts[i] = 0;
+    for (Size i = blockIdx.x * Size{kPartThreads} + threadIdx.x; i < n_counts * per_slot;
+         i += gridDim.x * Size{kPartThreads})
+      fit.counts[i] = 0;
   }
-  const u32 total = state.n_rows_to_part;
+  __syncthreads();
   for (u32 begin = blockIdx.x * kPartRows; begin < total; begin += gridDim.x * kPartRows) {
     const u32 end = total - begin < kPartRows ? total : begin + kPartRows;
-    i32 k = find_candidate(n, begin, [&](i32 i) { return fit.candidates[i].first; });
+    i32 k = find_candidate(n, begin, [&](i32 i) { return firsts[i]; });
     for (u32 at = begin; at < end; ++k) {
-      Candidate& candidate = fit.candidates[k];
-      const u32 count = fit.nodes[candidate.node].count, from = at - candidate.first;
-      const u32 length = count - from < end - at ? count - from : end - at;
-      if (length > 0) partition_piece(fit, candidate, from, length);
-      at += length;
+      const u32 last = k + 1 < n ? firsts[k + 1] : total, stop = last < end ? last : end;
+      if (stop > at) partition_piece(fit, fit.candidates[k], at - firsts[k], stop - at);
+      at = stop;
     }
   }
   if (is_last_block(&fit.state->n_done)) check_candidates(fit);
 }
 
 // Histograms of one child of each candidate, or of the root; of rows where they have to be counted.
-extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* given, int root, u32 least_rows) {
+extern "C" __global__ void __launch_bounds__(kBlock)
+    add_histograms(const Fit* __restrict__ given, int root, u32 least_rows) {
   const Fit& fit = *given;
   const TreeState& state = *fit.state;
   const i32 n = root ? 1 : state.n_candidates;
   const u32 total = root ? static_cast<u32>(fit.n_items) : state.n_rows_to_add;
   if (n == 0 || total == 0) return;
   COMMITTEE_SHARED(u32, cells);
+  __shared__ u32 jobs[kMostCandidates];
   Item* stage = reinterpret_cast<Item*>(cells + kPlanes * kCells);
   const Size work = static_cast<Size>(total) * fit.n_groups;
   Size n_blocks = work / least_rows + 1;
   if (n_blocks > gridDim.x) n_blocks = gridDim.x;
   if (blockIdx.x >= n_blocks) return;
+  for (i32 i = threadIdx.x; i < n; i += kBlock) jobs[i] = root ? 0 : fit.candidates[i].job;
   clear_cells(cells);
   __syncthreads();
   Size at = work * blockIdx.x / n_blocks;
@@ -298,11 +341,10 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
   while (at < end) {
     const u32 group = at / total, begin = at % total;
     const u32 last = end - at < total - begin ? begin + static_cast<u32>(end - at) : total;
-    i32 k = root ? 0 : find_candidate(n, begin, [&](i32 i) { return fit.candidates[i].job; });
+    i32 k = find_candidate(n, begin, [&](i32 i) { return jobs[i]; });
     for (u32 row = begin; row < last; ++k) {
-      const u32 first = root ? 0 : fit.candidates[k].job, rows = root ? total : fit.candidates[k].rows;
-      if (rows == 0 || first + rows <= row) continue;
-      const u32 stop = first + rows < last ? first + rows : last;
+      const u32 next = k + 1 < n ? jobs[k + 1] : total, stop = next < last ? next : last;
+      if (stop <= row) continue;
       if (root) {
         add_items(fit, fit.items + row, stop - row, group, false, cells, stage);
         __syncthreads();
@@ -313,7 +355,8 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
         const bool counts = candidate.state == kCounts;
         const i32 built = node.left + (2 * node.best.left_h <= node.h ? 0 : 1);
         const TreeNode& source = counts ? node : fit.nodes[built];
-        add_items(fit, fit.list(source.depth) + source.begin + (row - first), stop - row, group, counts, cells, stage);
+        add_items(fit, fit.list(source.depth) + source.begin + (row - jobs[k]), stop - row, group, counts, cells,
+                  stage);
         __syncthreads();
         if (counts) {
           u32* const to = fit.count_cells(candidate.slot, group);
@@ -323,8 +366,6 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_histograms(const Fit* g
           flush_cells(cells, 0, kPlanes * kCells, fit.histogram(built, group));
         }
       }
-      __syncthreads();
-      clear_cells(cells);
       __syncthreads();
       row = stop;
     }

@@ -280,7 +280,7 @@ __device__ inline void search_counted(const Fit& fit, const Candidate& candidate
 }  // namespace committee::gpu
 
 // A block for each (group, node whose rows were counted).
-extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* given) {
+extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* __restrict__ given) {
   __shared__ SearchSpace space;
   const Fit& fit = *given;
   const u32 n_groups = fit.n_groups;
