@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from committee.engines import choice
+
 RESULTS = Path(__file__).parent / "results"
 HEAD = """# GPU, side by side
 
@@ -140,6 +142,29 @@ def _show(value: float | None, is_rate: bool) -> str:
     return "" if value is None else f"{value:.3g}" if is_rate else f"{value:.3f}"
 
 
+CROSSING_HEAD = """# From which size on a GPU is faster
+
+Seconds of a whole fit of `HistGradientBoostingClassifier`, 100 rounds, from a table of the host: one NVIDIA H200 and the 16
+x86-64 cores of the same machine. The best of three, after one that is not counted: the first fit of a program also
+loads CuPy and the kernels, which takes one or two seconds. `python benchmarks/gpu_crossing.py` repeats it, `python -m
+benchmarks.gpu_page` writes this page. `engine="auto"` takes the GPU from {least:,} values on.
+
+| rows x features | values | trees | GPU, s | CPU, s | CPU / GPU |
+|---|---|---|---|---|---|
+"""
+
+
+def lay_out_crossing(results: Sequence[Mapping[str, Any]]) -> str:
+    """The page of sizes in Markdown."""
+    text = CROSSING_HEAD.format(least=choice._LEAST_CELLS)
+    for row in results:
+        size = f"{row['n_rows']:,} x {row['n_features']}"
+        cells = [size, f"{row['n_rows'] * row['n_features'] / 1e6:.2f} million", row["shape"]]
+        cells += [f"{row['gpu']:.3f}", f"{row['cpu']:.3f}", f"{row['cpu'] / row['gpu']:.1f}"]
+        text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
 def _read(name: str) -> Any:
     path = RESULTS / name
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
@@ -152,6 +177,8 @@ def main() -> None:
     if results := _read("gpu_prediction.json"):
         page = lay_out_prediction(results, _read("gpu_digests.json"))
         (RESULTS / "gpu_prediction.md").write_text(page, encoding="utf-8")
+    if results := _read("gpu_crossing.json"):
+        (RESULTS / "gpu_crossing.md").write_text(lay_out_crossing(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -140,6 +140,7 @@ class _CupyProgram:
     def __init__(self, module: Any, stream: Any) -> None:
         self._module, self._stream = module, stream
         self._functions: dict[str, Any] = {}
+        self._most_shared: dict[str, int] = {}
 
     def launch(
         self, kernel: str, grid: int, block: int, arguments: Sequence[KernelArgument], *, shared_bytes: int = 0
@@ -147,8 +148,8 @@ class _CupyProgram:
         function = self._functions.get(kernel)
         if function is None:
             function = self._functions[kernel] = self._module.get_function(kernel)
-            if shared_bytes > 48 << 10:
-                function.max_dynamic_shared_size_bytes = shared_bytes
+        if shared_bytes > self._most_shared.get(kernel, 48 << 10):
+            function.max_dynamic_shared_size_bytes = self._most_shared[kernel] = shared_bytes
         with self._stream:
             function((grid,), (block,), tuple(arguments), shared_mem=shared_bytes)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
-from committee.engines.gpu.explanation_plan import EXPLAINED_SPLIT, find_factors, group_trees
+from committee.engines.gpu.explanation_plan import EXPLAINED_SPLIT, POINT_SPLIT, find_point_splits, group_trees
 from committee.engines.gpu.tables import take_rows_in
 from committee.engines.tree_model import present_trees
 from committee.exceptions import EngineError
@@ -23,7 +23,6 @@ __all__ = ["GpuExplainer"]
 _POINTERS = (
     "x",
     "splits",
-    "factors",
     "roots",
     "values",
     "features",
@@ -40,6 +39,8 @@ _INTEGERS = (
     "n_points",
     "first_split",
     "n_splits",
+    "n_levels",
+    "n_lefts",
     "n_trees",
     "n_columns",
     "column",
@@ -48,12 +49,14 @@ _INTEGERS = (
     "n_outputs",
 )
 _EXPLANATION = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
-_MOST_LEVELS, _ROW_BLOCK = 64, 128
+_MOST_LEVELS, _ROW_BLOCK = 64, 64
+_FEW_LEVELS = 32
+"""Levels that kernels have bits for in one word."""
 _MOST_SHARED = 100 << 10
 _PARTIAL_BYTES = 256 << 20
 """Sums of the points of the rows that are explained at a time."""
-_AHEAD_BYTES = 1024
-"""More than what kernels fetch ahead of the place that they have come to."""
+_AHEAD_BYTES = POINT_SPLIT.itemsize
+"""What kernels read of the split after the last one."""
 
 
 class GpuExplainer:
@@ -82,21 +85,26 @@ class GpuExplainer:
                 f"{plan['n_levels']}. Explain it with engine='cpu'."
             )
         self._features, self._columns, self.base = plan["features"], plan["columns"], plan["base"]
-        self._in_shared = 16 * _ROW_BLOCK * len(self._features) <= _MOST_SHARED
+        self._in_shared = self._count_shared(plan["n_levels"], plan["n_levels"], len(self._features), 8) <= _MOST_SHARED
         self._fields = np.zeros(1, _EXPLANATION)
         self._kept: list[DeviceMemory] = []
         splits, roots, self._groups = group_trees(plan["splits"].view(EXPLAINED_SPLIT), plan["roots"])
-        self._programs = {levels: self._compile(levels) for levels in {group.n_levels for group in self._groups}}
-        self._put_plan(plan, splits)
+        self._program = self._compile(plan["n_levels"] > _FEW_LEVELS)
+        self._put_plan(plan)
         self._jobs = [job for group in self._groups for job in self._list_jobs(group, splits, roots, plan)]
 
-    def _compile(self, n_levels: int) -> DeviceProgram:
-        defines = [f"COMMITTEE_LEVELS={n_levels}", f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}"]
+    @staticmethod
+    def _count_shared(n_levels: int, n_lefts: int, n_used: int, x_bytes: int) -> int:
+        """Bytes of shared memory that a block takes."""
+        return _ROW_BLOCK * (8 * (n_levels + n_lefts) + (8 + x_bytes) * n_used)
+
+    def _compile(self, deep: bool) -> DeviceProgram:
+        defines = [f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}", *(["COMMITTEE_DEEP"] if deep else [])]
         program = self._device.compile("explanation.cu", defines)
         memory = self._device.allocate(16)
         program.launch("describe_explanation", 1, 32, [np.uint64(memory.address)])
         found = self._device.copy_out(memory, np.uint64, 2).tolist()
-        if found != [_EXPLANATION.itemsize, EXPLAINED_SPLIT.itemsize]:
+        if found != [_EXPLANATION.itemsize, POINT_SPLIT.itemsize]:
             raise EngineError(
                 f"The compiled kernels describe an explanation in {found} bytes, not in those known here."
             )
@@ -111,9 +119,8 @@ class GpuExplainer:
             self._fields[name] = memory.address
         return memory
 
-    def _put_plan(self, plan: dict[str, Any], splits: AnyArray) -> None:
+    def _put_plan(self, plan: dict[str, Any]) -> None:
         fields, trees = self._fields, self._model.trees
-        self._put("splits", splits.view(np.uint8))
         self._put("features", self._features)
         self._put("words", np.ascontiguousarray(trees.category_words))
         values = plan["values"].reshape(-1, len(self._columns)).T
@@ -126,18 +133,18 @@ class GpuExplainer:
 
     def _list_jobs(
         self, group: TreeGroup, splits: AnyArray, roots: AnyArray, plan: dict[str, Any]
-    ) -> list[tuple[DeviceProgram, AnyArray]]:
-        """What is launched for a group of trees: a program and its fields, for each column of the sum."""
+    ) -> list[AnyArray]:
+        """What is launched for a group of trees: the fields of the kernels, for each column of the sum."""
         fields = self._fields.copy()
-        fields["factors"] = self._put(None, find_factors(splits, group)).address
+        fields["splits"] = self._put(None, find_point_splits(splits, group).view(np.uint8)).address
         fields["weights"] = self._put(None, group.weights).address
         fields["n_points"], fields["first_split"] = len(group.points), group.first_split
-        fields["n_splits"] = group.n_splits
+        fields["n_splits"], fields["n_levels"], fields["n_lefts"] = group.n_splits, group.n_levels, group.n_lefts
         # Trees by the column that they add to, or all of them to every column.
         columns = plan["first_columns"][group.trees]
         order = np.argsort(columns, kind="stable")
         address = self._put(None, roots[group.trees][order]).address
-        program, jobs = self._programs[group.n_levels], []
+        jobs = []
         if self._model.slots is None:
             places = [(c, values, 0, len(order)) for c, values in zip(self._columns.tolist(), self._values, strict=True)]
         else:
@@ -148,7 +155,7 @@ class GpuExplainer:
             job["column"], job["values"], job["n_trees"] = column, values.address, n_trees
             job["roots"] = address + 4 * first
             if n_trees:
-                jobs.append((program, job))
+                jobs.append(job)
         return jobs
 
     def explain(self, X: Any) -> tuple[Any, FloatArray]:
@@ -185,7 +192,7 @@ class GpuExplainer:
         stride = -(-min(step, n_rows) // _ROW_BLOCK) * _ROW_BLOCK
         partial = device.allocate(stride * per_row)
         starts = range(0, n_rows, step)
-        jobs = np.concatenate([job for _ in starts for _, job in self._jobs])
+        jobs = np.concatenate([job for _ in starts for job in self._jobs])
         jobs["partial"], jobs["partial_stride"], jobs["double_x"] = partial.address, stride, is_double
         for job, first in zip(jobs, np.repeat(starts, len(self._jobs)).tolist(), strict=True):
             job["n_rows"] = min(step, n_rows - first)
@@ -194,16 +201,18 @@ class GpuExplainer:
         memory = device.allocate(jobs.nbytes)
         device.copy_in(jobs.view(np.uint8), memory)
         for k, job in enumerate(jobs):
-            program, last = self._jobs[k % len(self._jobs)][0], (k + 1) % len(self._jobs) == 0
+            last = (k + 1) % len(self._jobs) == 0
             address = memory.address + k * _EXPLANATION.itemsize
-            self._launch(program, address, job, completes=last and bool(job["n_outputs"]))
+            self._launch(address, job, completes=last and bool(job["n_outputs"]))
         # What the kernels read is freed with this call.
         device.copy_out(memory, np.uint8, 1)
 
-    def _launch(self, program: DeviceProgram, address: int, job: Any, *, completes: bool) -> None:
+    def _launch(self, address: int, job: Any, *, completes: bool) -> None:
         n_rows, n_points, arguments = int(job["n_rows"]), int(job["n_points"]), [np.uint64(address)]
+        program, x_bytes = self._program, 8 if job["double_x"] else 4
         grid = -(-n_rows // _ROW_BLOCK) * n_points
-        shared = 16 * _ROW_BLOCK * len(self._features) if self._in_shared else 0
+        n_used = len(self._features) if self._in_shared else 0
+        shared = self._count_shared(int(job["n_levels"]), int(job["n_lefts"]), n_used, x_bytes)
         program.launch("explain_trees", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
         most = 16 * self._device.n_multiprocessors
         grid = max(1, min(-(-n_rows * len(self._features) // 256), most))

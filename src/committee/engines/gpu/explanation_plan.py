@@ -1,4 +1,4 @@
-"""What the kernels of Shapley values know of a model's trees: its splits in groups of trees that are alike."""
+"""What the kernels of Shapley values know of a model's trees: splits at the points of a quadrature, by groups of trees."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from committee.typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["EXPLAINED_SPLIT", "TreeGroup", "find_factors", "group_trees"]
+__all__ = ["EXPLAINED_SPLIT", "POINT_SPLIT", "TreeGroup", "find_point_splits", "group_trees"]
 
 EXPLAINED_SPLIT = np.dtype(
     [
@@ -26,51 +24,70 @@ EXPLAINED_SPLIT = np.dtype(
         ("flags", "u4"),
     ]
 )
-_LEAF, _AGAIN = 1 << 31, 4
-_CLASSES = (8, 16, 24, 32, 64)
-"""Levels that programs are compiled for: a program keeps something of each level in registers."""
+"""As the core gives them."""
+POINT_SPLIT = np.dtype(
+    [(name, "f8") for name in ("left", "right", "gain", "share", "threshold")]
+    + [("child", "u4", 2), ("parent", "u4"), ("slot", "u4"), ("rule", "u4"), ("first_word", "u4")]
+)
+"""As the kernels have them, for each point."""
+_LEAF, _AGAIN, _IS_RIGHT = 1 << 31, 4, 8
+_ABOVE_SHIFT, _WORDS_SHIFT = 4, 10
+"""In `rule`: the level of the last split on the same feature, and the words of a set of levels."""
 
 
 @dataclass(frozen=True)
 class TreeGroup:
-    """Trees that are explained by the same program at the same points.
+    """Trees that are explained at the same points.
 
     Attributes
     ----------
-    n_levels : int
-        Levels of the program.
     points, weights : ndarray of float64
         Of the quadrature.
-    trees : ndarray of uint32
+    trees : ndarray of int64
         Their numbers, ascending.
     first_split, n_splits : int
         Where their splits are.
+    n_levels, n_lefts : int
+        Splits of the longest path, and those of them at most that a path leaves to the right while the left side is no
+        leaf.
     """
 
-    n_levels: int
     points: FloatArray
     weights: FloatArray
     trees: IndexArray
     first_split: int
     n_splits: int
+    n_levels: int
+    n_lefts: int
 
 
-def _measure_trees(splits: AnyArray, roots: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Levels of each tree, and the most distinct features on a path."""
-    n_levels, n_features = np.zeros(len(roots), np.uint32), np.zeros(len(roots), np.uint32)
+@dataclass(frozen=True)
+class _TreeSizes:
+    """Of each tree: splits and distinct features of the longest path, and turns to the right."""
+
+    n_levels: IndexArray
+    n_features: IndexArray
+    n_lefts: IndexArray
+
+
+def _measure_trees(splits: AnyArray, roots: IndexArray) -> _TreeSizes:
+    sizes = _TreeSizes(*(np.zeros(len(roots), np.int64) for _ in range(3)))
     at = np.flatnonzero(roots < _LEAF)
-    numbers, count = roots[at].astype(np.int64), np.zeros(len(at), np.uint32)
+    numbers = roots[at].astype(np.int64)
+    n_features, n_lefts = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
     level = 0
     while len(numbers):
         level += 1
-        count = count + ((splits["flags"][numbers] & _AGAIN) == 0)
-        n_levels[at] = level
-        np.maximum.at(n_features, at, count.astype(np.uint32))
+        n_features = n_features + ((splits["flags"][numbers] & _AGAIN) == 0)
+        sizes.n_levels[at] = level
+        np.maximum.at(sizes.n_features, at, n_features)
+        np.maximum.at(sizes.n_lefts, at, n_lefts)
         children = splits["child"][numbers]
         inner = children < _LEAF
-        numbers = children[inner].astype(np.int64)
-        at, count = (np.repeat(array, 2).reshape(-1, 2)[inner] for array in (at, count))
-    return n_levels, n_features
+        turns = np.stack([n_lefts, n_lefts + inner.all(axis=1)], axis=1)
+        numbers, n_lefts = children[inner].astype(np.int64), turns[inner]
+        at, n_features = (np.stack([array, array], axis=1)[inner] for array in (at, n_features))
+    return sizes
 
 
 def _find_gauss_points(n: int) -> tuple[FloatArray, FloatArray]:
@@ -82,6 +99,8 @@ def _find_gauss_points(n: int) -> tuple[FloatArray, FloatArray]:
 def group_trees(splits: AnyArray, roots: IndexArray) -> tuple[AnyArray, IndexArray, list[TreeGroup]]:
     """The splits and roots, renumbered so that groups of trees follow one another, and the groups.
 
+    A tree needs half as many points as a path of it has distinct features.
+
     Parameters
     ----------
     splits : ndarray of EXPLAINED_SPLIT
@@ -89,53 +108,51 @@ def group_trees(splits: AnyArray, roots: IndexArray) -> tuple[AnyArray, IndexArr
     roots : ndarray of uint32
         The first split of each tree, or a leaf.
     """
-    n_levels, n_features = _measure_trees(splits, roots)
-    starts = np.where(roots < _LEAF, roots, 0).astype(np.int64)
+    measured = _measure_trees(splits, roots)
     grown = np.flatnonzero(roots < _LEAF)
-    sizes: AnyArray = np.zeros(len(roots), np.int64)
+    starts, sizes = np.zeros(len(roots), np.int64), np.zeros(len(roots), np.int64)
+    starts[grown] = roots[grown]
     sizes[grown] = np.diff([*starts[grown], len(splits)])
-    keys = [(_CLASSES[int(np.searchsorted(_CLASSES, n_levels[t]))], int(n_features[t] + 1) // 2) for t in grown]
-    groups, order = [], []
-    moved, first = roots.copy(), 0
-    for key in sorted(set(keys)):
-        trees = grown[[own == key for own in keys]]
-        ends = first + np.cumsum(sizes[trees])
-        moved[trees] = ends - sizes[trees]
-        order += trees.tolist()
-        groups.append(TreeGroup(key[0], *_find_gauss_points(key[1]), trees.astype(np.uint32), first, int(ends[-1]) - first))
-        first = int(ends[-1])
-    return _renumber(splits, order, starts, sizes), moved, groups
-
-
-def _renumber(splits: AnyArray, order: Sequence[int], starts: IndexArray, sizes: IndexArray) -> AnyArray:
-    """The splits of trees in another order of these."""
-    if not len(order):
-        return splits
-    sizes, starts = sizes[order], starts[order]
-    ends = np.cumsum(sizes)
-    shift = np.repeat(starts - (ends - sizes), sizes)
+    n_points = (measured.n_features + 1) // 2
+    order = grown[np.argsort(n_points[grown], kind="stable")]
+    ends = np.cumsum(sizes[order])
+    moved = roots.copy()
+    moved[order] = ends - sizes[order]
+    groups, first = [], 0
+    for n in np.unique(n_points[grown]).tolist():
+        trees = grown[n_points[grown] == n]
+        n_splits = int(sizes[trees].sum())
+        deepest = int(measured.n_levels[trees].max()), int(measured.n_lefts[trees].max())
+        groups.append(TreeGroup(*_find_gauss_points(n), trees, first, n_splits, *deepest))
+        first += n_splits
+    shift = np.repeat(starts[order] - (ends - sizes[order]), sizes[order])
     renumbered = splits[np.arange(len(shift)) + shift]
     children = renumbered["child"]
     renumbered["child"] = np.where(children < _LEAF, children - shift[:, None], children)
-    return renumbered
+    return renumbered, moved, groups
 
 
-def find_factors(splits: AnyArray, group: TreeGroup) -> FloatArray:
-    """What the splits of a group do at its points, of shape (n_points, n_splits, 4); the formula of the core's `Factor`.
-
-    The last number has the bits of the number of the split above.
-    """
+def find_point_splits(splits: AnyArray, group: TreeGroup) -> AnyArray:
+    """The splits of a group at its points, as `POINT_SPLIT` of shape (n_points, n_splits); the core's `Factor`."""
     own = splits[group.first_split : group.first_split + group.n_splits]
     t, above, share = group.points[:, None], own["share_above"][None], own["share"][None]
     again = ((own["flags"] & _AGAIN) != 0)[None]
     still, moved = (1.0 - t) * above * share, np.broadcast_to(t, (len(group.points), len(own)))
     before = (1.0 - t) * above + t
     still, moved = np.where(again, still / before, still), np.where(again, moved / before, moved)
-    gain = np.where(again, above / (before * before), 1.0)
-    parents: AnyArray = np.zeros(len(own), np.uint64)
-    numbers = np.arange(group.first_split, group.first_split + group.n_splits, dtype=np.uint64)
+    found = np.zeros((len(group.points), len(own)), POINT_SPLIT)
+    found["left"], found["right"] = still + moved, still
+    found["gain"] = np.where(again, above / (before * before), 1.0)
+    for name in ("share", "threshold", "child", "slot", "first_word"):
+        found[name] = own[name]
+    parents, rule = np.zeros(len(own), np.uint32), own["flags"] & 7
+    rule |= np.where(again[0], own["above"], 0).astype(np.uint32) << _ABOVE_SHIFT
+    rule |= (own["flags"] >> 8) << _WORDS_SHIFT
     for side in (0, 1):
         child = own["child"][:, side]
-        parents[child[child < _LEAF].astype(np.int64) - group.first_split] = numbers[child < _LEAF]
-    shown = np.broadcast_to(parents.view(np.float64), gain.shape)
-    return np.ascontiguousarray(np.stack([still + moved, still, gain, shown], axis=2))
+        inner = np.flatnonzero(child < _LEAF)
+        below = child[inner].astype(np.int64) - group.first_split
+        parents[below] = group.first_split + inner
+        rule[below] |= _IS_RIGHT * side
+    found["parent"], found["rule"] = parents, rule
+    return found

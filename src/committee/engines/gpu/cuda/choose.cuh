@@ -376,7 +376,7 @@ __device__ inline void choose_next(const Fit& fit, bool root) {
 // A block for each (group, child). `choose`: nothing comes between the search and the choice.
 extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root, int choose) {
   __shared__ SearchSpace space;
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
   for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
     const u32 task = work / n_groups, group = work % n_groups;

@@ -41,16 +41,29 @@ struct WalkNode {
   }
 };
 
-// `codes` are those of the tree's first node.
-__device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32* codes, u32 row) {
+// Bins of a block's rows in shared memory, four of a row in a word: whatever features the threads look at, each has a
+// bank of its own. Only of tables that have one record a row.
+struct RecordWords {
+  u32 words[kLanes / 4][kLeafThreads];
+  __device__ void read(const Fit& fit, u32 row) {
+    const FourWords* const from = reinterpret_cast<const FourWords*>(fit.record(0, row));
+    const FourWords halves[2] = {from[0], from[1]};
+#pragma unroll
+    for (int k = 0; k < kLanes / 4; ++k) words[k][threadIdx.x] = halves[k / 4].words[k % 4];
+  }
+  __device__ u32 bin(u32 feature) const { return (words[feature / 4][threadIdx.x] >> (8 * (feature % 4))) & 255u; }
+};
+
+// `codes` are those of the tree's first node, `find_bin` gives the row's bin of a feature.
+template <class FindBin>
+__device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32* codes, u32 row, FindBin&& find_bin) {
   u32 at = 0;
   for (;;) {
     const WalkNode node = nodes[at];
     const u32 left = node.rule >> WalkNode::kPlaceBits;
     if (left == 0) return at;
-    const u32 bin = fit.record(node.feature / kLanes, row)[node.feature % kLanes];
     const u32* own = kOptions ? codes + at * static_cast<Size>(fit.n_words) : nullptr;
-    at = left + (goes_left(fit, row, bin, node.feature, node.rule, own) ? 0 : 1);
+    at = left + (goes_left(fit, row, find_bin(node.feature), node.feature, node.rule, own) ? 0 : 1);
   }
 }
 
@@ -60,12 +73,13 @@ __device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32
 // time, at most 32,768, which halves of 15 bits leave room for in 32.
 extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
     sum_leaves(const Fit* __restrict__ given, int score, u32 n_own) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const TreeView tree(fit);
   __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
   __shared__ WalkNode nodes[kSharedNodes];
+  __shared__ RecordWords records;
   const u32 n_nodes = fit.state->n_final;
-  const bool in_shared = n_nodes <= kSharedNodes, summed = in_shared && !fit.weights;
+  const bool in_shared = n_nodes <= kSharedNodes, summed = in_shared && !fit.weights, narrow = fit.n_groups == 1;
   const Size n = fit.n_items;
   const FixedPairs pairs(fit, score);
   if (in_shared)
@@ -81,9 +95,18 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
     __syncthreads();
     for (Size i = begin + threadIdx.x; i < end; i += kLeafThreads) {
       const u32 row = fit.present ? fit.present[i] : static_cast<u32>(i);
+      if (in_shared && narrow) records.read(fit, row);
       const FixedGradientPair pair = pairs.read(row);
-      const u32 leaf =
-          in_shared ? walk_down(fit, nodes, tree.codes, row) : find_leaf(fit, tree.nodes, tree.codes, row);
+      u32 leaf;
+      if (!in_shared) {
+        leaf = find_leaf(fit, tree.nodes, tree.codes, row);
+      } else if (narrow) {
+        leaf = walk_down(fit, nodes, tree.codes, row, [&](u32 feature) { return records.bin(feature); });
+      } else {
+        leaf = walk_down(fit, nodes, tree.codes, row, [&](u32 feature) {
+          return static_cast<u32>(fit.record(feature / kLanes, row)[feature % kLanes]);
+        });
+      }
       fit.leaves[row] = leaf;
       if (summed) {  // in halves, so that 32 bits hold all rows of the block
         atomicAdd(&parts[0][leaf], static_cast<u32>(pair.gradient >> 15));
@@ -116,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
 
 // Values of the leaves. Long gradients: in steps of their unit, so that these can follow.
 extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* __restrict__ given, int score) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   __shared__ Size largest;
   FinalNode* tree = TreeView(fit).nodes;
   const double rate = fit.orders[fit.state->number].rate;
@@ -154,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* __res
 }
 
 extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* __restrict__ given, int score) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const TreeView tree(fit);
   double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
   const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
@@ -177,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* __res
 extern "C" __global__ void __launch_bounds__(256)
     add_trees(const Fit* __restrict__ given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees, u32 first,
               double factor) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const Size n = fit.n_rows;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
     for (u32 t = 0; t < n_trees; ++t) {

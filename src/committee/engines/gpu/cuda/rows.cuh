@@ -53,30 +53,28 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   const u32 t = threadIdx.x, lane = lane_of(), warp = warp_of();
   const u32* codes = kOptions ? fit.codes + id * static_cast<Size>(fit.n_words) : nullptr;
   Item item[kPartItems];
-  u32 rank[kPartItems];
-  bool left[kPartItems];
+  u32 lefts = 0;  // a bit for each item
 #pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
     const u32 i = j * kPartThreads + t;
     item[j] = Item::make(0, 0, 0);
     if (i < n) item[j] = source[i];
   }
-  u32 bin[kPartItems];
 #pragma unroll
-  for (int j = 0; j < kPartItems; ++j) bin[j] = bins[static_cast<Size>(item[j].row) * apart];
-#pragma unroll
-  for (int j = 0; j < kPartItems; ++j)
-    left[j] = j * kPartThreads + t < n && goes_left(fit, item[j].row, bin[j], feature, place, codes);
+  for (int j = 0; j < kPartItems; ++j) {
+    const u32 bin = bins[static_cast<Size>(item[j].row) * apart];
+    const bool left = j * kPartThreads + t < n && goes_left(fit, item[j].row, bin, feature, place, codes);
+    lefts |= (left ? 1u : 0u) << j;
+  }
   if (kOptions && fit.track_weights) {
     Size weight = 0;
     for (int j = 0; j < kPartItems; ++j)
-      if (left[j]) weight += fit.weights[item[j].row];
+      if ((lefts >> j) & 1u) weight += fit.weights[item[j].row];
     if (weight > 0) atomicAdd(&candidate.left_weight, weight);
   }
 #pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
-    const u32 mask = __ballot_sync(kAll, left[j]);
-    rank[j] = __popc(mask & ((1u << lane) - 1));
+    const u32 mask = __ballot_sync(kAll, ((lefts >> j) & 1u) != 0);
     if (lane == 0) counts[j * (kPartThreads / kLanes) + warp] = __popc(mask);
   }
   __syncthreads();
@@ -98,8 +96,10 @@ __device__ inline void partition_piece(const Fit& fit, Candidate& candidate, u32
   const u32 left_base = bases[0], right_base = bases[1];
 #pragma unroll
   for (int j = 0; j < kPartItems; ++j) {
-    const u32 i = j * kPartThreads + t, before = counts[j * (kPartThreads / kLanes) + warp] + rank[j];
-    if (i < n) target[left[j] ? left_base + before : right_base + (i - before)] = item[j];
+    const bool left = ((lefts >> j) & 1u) != 0;
+    const u32 rank = __popc(__ballot_sync(kAll, left) & ((1u << lane) - 1));
+    const u32 i = j * kPartThreads + t, before = counts[j * (kPartThreads / kLanes) + warp] + rank;
+    if (i < n) target[left ? left_base + before : right_base + (i - before)] = item[j];
   }
   __syncthreads();
 }
@@ -271,7 +271,7 @@ __device__ inline void check_candidates(const Fit& fit) {
 
 // The columns of some features, one after the other.
 extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __restrict__ given, const u32* features, u32 n) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(fit.n_rows);
        row += gridDim.x * Size{256}) {
     for (u32 k = 0; k < n; ++k)
@@ -283,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __rest
 
 // Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
 extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* __restrict__ given) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const TreeState& state = *fit.state;
   const i32 n = state.n_candidates;
   const u32 total = state.n_rows_to_part;
@@ -321,7 +321,7 @@ extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const 
 // Histograms of one child of each candidate, or of the root; of rows where they have to be counted.
 extern "C" __global__ void __launch_bounds__(kBlock)
     add_histograms(const Fit* __restrict__ given, int root, u32 least_rows) {
-  const Fit& fit = *given;
+  const Fit& fit = open_fit(given);
   const TreeState& state = *fit.state;
   const i32 n = root ? 1 : state.n_candidates;
   const u32 total = root ? static_cast<u32>(fit.n_items) : state.n_rows_to_add;
