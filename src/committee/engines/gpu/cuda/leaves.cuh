@@ -69,9 +69,12 @@ __device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32
 
 }  // namespace committee::gpu
 
+#if !defined(COMMITTEE_LEAF_BLOCKS)
+#define COMMITTEE_LEAF_BLOCKS 3
+#endif
 // Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf. A block takes `n_own` rows at a
 // time, at most 32,768, which halves of 15 bits leave room for in 32.
-extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
+extern "C" __global__ void __launch_bounds__(kLeafThreads, COMMITTEE_LEAF_BLOCKS)
     sum_leaves(const Fit* __restrict__ given, int score, u32 n_own) {
   const Fit& fit = open_fit(given);
   const TreeView tree(fit);

@@ -282,7 +282,10 @@ extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __rest
 
 
 // Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
-extern "C" __global__ void __launch_bounds__(kPartThreads) partition_rows(const Fit* __restrict__ given) {
+#if !defined(COMMITTEE_PART_BLOCKS)
+#define COMMITTEE_PART_BLOCKS 5
+#endif
+extern "C" __global__ void __launch_bounds__(kPartThreads, COMMITTEE_PART_BLOCKS) partition_rows(const Fit* __restrict__ given) {
   const Fit& fit = open_fit(given);
   const TreeState& state = *fit.state;
   const i32 n = state.n_candidates;
