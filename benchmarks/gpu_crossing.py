@@ -1,8 +1,8 @@
 """From which size on the GPU is faster than the CPU's cores: `python benchmarks/gpu_crossing.py`.
 
 Whole fits of gradient boosting by both engines, by the size of the table; the constant of ``engine="auto"`` comes from
-it (`committee.engines.choice`). Figures are kept in ``results/gpu_crossing.json`` (or ``--out``). ``--quick`` is a smoke
-test.
+it (`committee.engines.choice`). Figures are kept in ``results/gpu_crossing.json`` (or ``--out``). ``--quick`` is a
+smoke test.
 """
 
 from __future__ import annotations
@@ -50,9 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for n_rows, n_features in [(500, 6)] if given.quick else SIZES:
         X, y = draw_table(n_rows, n_features, 2, 0)
         for shape, params in SHAPES.items():
-            seconds = {engine: time_fit(engine, X, y, 2 if given.quick else N_ROUNDS, params) for engine in ("gpu", "cpu")}
+            seconds = {
+                engine: time_fit(engine, X, y, 2 if given.quick else N_ROUNDS, params) for engine in ("gpu", "cpu")
+            }
             rows.append({"n_rows": n_rows, "n_features": n_features, "shape": shape, **seconds})
-            print(f"{n_rows:9,} x {n_features:4} {shape:10} GPU {seconds['gpu']:.3f} s, CPU {seconds['cpu']:.3f} s", flush=True)
+            print(
+                f"{n_rows:9,} x {n_features:4} {shape:10} GPU {seconds['gpu']:.3f} s, CPU {seconds['cpu']:.3f} s",
+                flush=True,
+            )
             given.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -26,10 +26,14 @@ def test_features_are_ranked_by_the_rows_that_they_split() -> None:
 
 
 def test_how_many_columns_there_are_and_when_they_are_chosen() -> None:
-    assert hot_columns.count_columns(10_000_000, 28, 1 << 30) == 7
-    assert hot_columns.count_columns(10_000_000, 28, 1 << 31) == 28
-    assert hot_columns.count_columns(10_000_000, 3, 0) == hot_columns.count_columns(1000, 28, 1 << 40) == 0
-    assert hot_columns.count_columns(10_000_000, 5000, 1 << 30) == 64
+    # As many as 2.5 bytes for each value leave room for, and a quarter of the features if there is memory.
+    assert hot_columns.count_columns(10_000_000, 28, 500_000_000, 1 << 40) == 20
+    assert hot_columns.count_columns(10_000_000, 28, 100_000_000, 1 << 40) == 28
+    assert hot_columns.count_columns(10_000_000, 28, 690_000_000, 1 << 40) == 7
+    assert hot_columns.count_columns(10_000_000, 28, 690_000_000, 50_000_000) == 5
+    assert hot_columns.count_columns(10_000_000, 28, 0, -1) == 0
+    assert hot_columns.count_columns(1000, 28, 0, 1 << 40) == 0
+    assert hot_columns.count_columns(10_000_000, 5000, 1 << 60, 1 << 60) == 64
     assert [n for n in range(1, 300) if hot_columns.chooses_again(n)] == [1, 4, 16, 64, 256]
 
 
@@ -41,7 +45,7 @@ def test_trees_do_not_depend_on_columns(
     device: Device, params: dict[str, Any], ample: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hot_columns, "_LEAST_ROWS", 1)
-    monkeypatch.setattr(hot_columns, "_AMPLE", 4 if ample else 1 << 60)
+    monkeypatch.setattr(hot_columns, "_MOST_BYTES", 1e9 if ample else 0.0)
     X, z = make_table(900, 40, missing=0.1)
     gpu = check_equal(device, X, (z > 0).astype(float), "logistic", n_rounds=6, **params)
     grower = gpu._grower

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "committee/best_first.hpp"
+
 namespace committee {
 
 namespace {
@@ -44,6 +46,28 @@ BoostingGrower::BoostingGrower(const GrowerTable& table, LeafRows& rows,
   }
 }
 
+// The open leaves of a tree that grows, as grow_best_first asks for them.
+struct BoostingGrower::QueuedLeaves {
+  BoostingGrower& grower;
+  LeafQueue& queue;
+  const std::size_t most_leaves;
+  InterruptWatch& watch;
+
+  std::size_t count_left() const { return most_leaves - grower.leaves_.size() - queue.size(); }
+  bool may_split() const {
+    watch.poll();
+    return grower.leaves_.size() + queue.size() < most_leaves;
+  }
+  bool find_first() const {
+    // One whose rows were counted may have lost its split.
+    while (!queue.empty() && !queue.front()->expanded && !grower.is_worthwhile(*queue.front()))
+      grower.push(grower.pop(queue), queue);
+    return !queue.empty();
+  }
+  bool is_expanded() const { return queue.front()->expanded; }
+  void split_first() const { grower.split(grower.pop(queue), queue); }
+};
+
 GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_score, u64 tree,
                                InterruptWatch& watch) {
   scores_ = scores;
@@ -75,24 +99,14 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? root->n_rows : std::max(1u, params_.max_leaf_nodes);
   push(std::move(root), queue);
-  while (!queue.empty()) {
-    watch.poll();
-    const std::size_t n_leaves = leaves_.size() + queue.size();
-    if (n_leaves >= most_leaves) {
-      close(*pop(queue));
-      continue;
-    }
-    const std::size_t n_left = most_leaves - n_leaves;
+  QueuedLeaves leaves{*this, queue, most_leaves, watch};
+  while (!grow_best_first(leaves)) {
+    const std::size_t n_left = leaves.count_left();
     if (expand(list_next(queue, n_left), n_left == 1))  // the gain of some may have changed
       std::make_heap(queue.begin(), queue.end(),
                      [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-    std::unique_ptr<OpenLeaf> leaf = pop(queue);
-    if (!leaf->expanded) {  // its best split left too few rows on a side; it has another one now
-      push(std::move(leaf), queue);
-      continue;
-    }
-    split(std::move(leaf), queue);
   }
+  while (!queue.empty()) close(*pop(queue));
   rows_.unsplit(unsplit_);
   unsplit_.clear();
   reclaim_histograms();
@@ -102,8 +116,9 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
 
 // Best-first by gain, or by depth; equals in the order of creation.
 bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
-  if (!params_.level_wise && a.best.gain != b.best.gain) return a.best.gain < b.best.gain;
-  return a.order > b.order;
+  const double gain = params_.level_wise ? 0.0 : a.best.gain;
+  const double other = params_.level_wise ? 0.0 : b.best.gain;
+  return is_split_first(other, b.order, gain, a.order);
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {

@@ -70,6 +70,7 @@ class BoostingGrower {
     std::unique_ptr<OpenLeaf> left, right;
   };
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
+  struct QueuedLeaves;
 
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_incremental_root();

@@ -131,9 +131,7 @@ class GpuExplainer:
         fields["n_features"], fields["n_used"] = trees.n_features, len(self._features)
         fields["n_columns"] = self._model.width
 
-    def _list_jobs(
-        self, group: TreeGroup, splits: AnyArray, roots: AnyArray, plan: dict[str, Any]
-    ) -> list[AnyArray]:
+    def _list_jobs(self, group: TreeGroup, splits: AnyArray, roots: AnyArray, plan: dict[str, Any]) -> list[AnyArray]:
         """What is launched for a group of trees: the fields of the kernels, for each column of the sum."""
         fields = self._fields.copy()
         fields["splits"] = self._put(None, find_point_splits(splits, group).view(np.uint8)).address
@@ -146,7 +144,9 @@ class GpuExplainer:
         address = self._put(None, roots[group.trees][order]).address
         jobs = []
         if self._model.slots is None:
-            places = [(c, values, 0, len(order)) for c, values in zip(self._columns.tolist(), self._values, strict=True)]
+            places = [
+                (c, values, 0, len(order)) for c, values in zip(self._columns.tolist(), self._values, strict=True)
+            ]
         else:
             ends = np.searchsorted(columns[order], np.arange(self._model.width + 1)).tolist()
             places = [(c, self._values[0], ends[c], ends[c + 1] - ends[c]) for c in range(self._model.width)]

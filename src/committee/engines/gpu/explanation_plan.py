@@ -1,4 +1,4 @@
-"""What the kernels of Shapley values know of a model's trees: splits at the points of a quadrature, by groups of trees."""
+"""What the kernels of Shapley values know of trees: splits at the points of a quadrature, by groups of trees."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class TreeGroup:
 class _TreeSizes:
     """Of each tree: splits and distinct features of the longest path, and turns to the right."""
 
-    n_levels: IndexArray
-    n_features: IndexArray
-    n_lefts: IndexArray
+    n_levels: AnyArray
+    n_features: AnyArray
+    n_lefts: AnyArray
 
 
-def _measure_trees(splits: AnyArray, roots: IndexArray) -> _TreeSizes:
+def _measure_trees(splits: AnyArray, roots: AnyArray) -> _TreeSizes:
     sizes = _TreeSizes(*(np.zeros(len(roots), np.int64) for _ in range(3)))
     at = np.flatnonzero(roots < _LEAF)
     numbers = roots[at].astype(np.int64)

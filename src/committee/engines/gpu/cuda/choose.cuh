@@ -1,5 +1,6 @@
 // Which nodes are split next, and the tree when none is. One block.
 #pragma once
+#include "committee/best_first.hpp"
 #include "search_categories.cuh"
 
 namespace committee::gpu {
@@ -102,61 +103,65 @@ struct OpenLeaves {
   bool shared;
 };
 
-// Best-first growth with the gains known so far: takes the open leaf of the largest gain, the older of equal ones, and
-// opens its children, until it meets one that is not expanded. The open leaves are in the order of their creation. All
-// threads of a block; one warp goes on.
-__device__ inline void replay(const Fit& fit) {
-  __shared__ u64 ranks[kSharedOpen];
-  __shared__ i32 lefts[kSharedOpen];
-  TreeState& state = *fit.state;
-  const OpenLeaves leaves(fit, ranks, lefts);
-  const u32 lane = lane_of(), limit = fit.max_leaves - 1;
-  i32 n_open = state.n_open;
-  u32 n_chosen = state.n_chosen;
-  bool finished = false;
-  for (i32 i = threadIdx.x; i < n_open; i += kBlock) leaves.read(i);
-  __syncthreads();
-  if (warp_of() != 0) return;
-  for (;;) {
-    if (n_chosen >= limit) {
-      finished = true;
-      break;
-    }
+// The open leaves of a tree as best-first growth asks for them, in the order of their creation: one warp, which finds
+// the first of them together. Those that were split stay in the list, without a gain.
+struct WarpLeaves {
+  __device__ WarpLeaves(const Fit& fit, const OpenLeaves& leaves)
+      : fit(fit), leaves(leaves), n_open(fit.state->n_open), n_chosen(fit.state->n_chosen), first(kAll) {}
+  __device__ bool may_split() const { return n_chosen + 1 < static_cast<u32>(fit.max_leaves); }
+  __device__ bool find_first() {
     u64 gain = 0;
-    u32 at = kAll;
-    for (u32 i = lane; i < static_cast<u32>(n_open); i += kLanes) {
+    first = kAll;
+    for (u32 i = lane_of(); i < n_open; i += kLanes) {
       const u64 own = leaves.rank(i);
-      if (own > gain) gain = own, at = i;
+      if (is_split_first(own, i, gain, first)) gain = own, first = i;
     }
     for (u32 d = kLanes / 2; d > 0; d /= 2) {
       const u64 other = __shfl_xor_sync(kAll, gain, d);
-      const u32 place = __shfl_xor_sync(kAll, at, d);
-      if (other > gain || (other == gain && place < at)) gain = other, at = place;
+      const u32 place = __shfl_xor_sync(kAll, first, d);
+      if (is_split_first(other, place, gain, first)) gain = other, first = place;
     }
-    if (gain == 0) {
-      finished = true;
-      break;
-    }
-    const i32 left = leaves.left(at);
-    if (left < 0) {
-      if (lane == 0) state.must = fit.open[at];
-      break;
-    }
+    return gain > 0;
+  }
+  __device__ bool is_expanded() const { return leaves.left(first) >= 0; }
+  __device__ void split_first() {
+    const i32 left = leaves.left(first);
+    const u32 lane = lane_of();
     __syncwarp();
     if (lane == 0) {
-      fit.nodes[fit.open[at]].chosen = 1;
-      fit.open[at] = -1;
+      fit.nodes[fit.open[first]].chosen = 1;
+      fit.open[first] = -1;
       fit.open[n_open] = left;
       fit.open[n_open + 1] = left + 1;
     }
     __syncwarp();
-    if (lane == 2) leaves.read(at);
+    if (lane == 2) leaves.read(first);
     if (lane < 2) leaves.read(n_open + lane);
     __syncwarp();
     n_open += 2;
     n_chosen += 1;
   }
-  if (lane == 0) state.n_open = n_open, state.n_chosen = n_chosen, state.finished = finished;
+  const Fit& fit;
+  const OpenLeaves& leaves;
+  u32 n_open, n_chosen, first;
+};
+
+// Best-first growth with the gains known so far, until it meets a leaf that is not expanded. All threads of a block; one
+// warp goes on.
+__device__ inline void replay(const Fit& fit) {
+  __shared__ u64 ranks[kSharedOpen];
+  __shared__ i32 lefts[kSharedOpen];
+  TreeState& state = *fit.state;
+  const OpenLeaves leaves(fit, ranks, lefts);
+  for (i32 i = threadIdx.x; i < state.n_open; i += kBlock) leaves.read(i);
+  __syncthreads();
+  if (warp_of() != 0) return;
+  WarpLeaves open(fit, leaves);
+  const bool finished = grow_best_first(open);
+  if (lane_of() != 0) return;
+  if (!finished) state.must = fit.open[open.first];
+  state.n_open = static_cast<i32>(open.n_open), state.n_chosen = static_cast<i32>(open.n_chosen);
+  state.finished = finished;
 }
 
 // Least gain on the way to a node from the open leaf above it: growth takes nodes in this order.

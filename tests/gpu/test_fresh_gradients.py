@@ -1,0 +1,65 @@
+"""Gradients of large tables are found where they are needed instead of being kept: the trees are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from committee.engines.gpu import Device, memory
+from tests.gpu.comparing import check_equal, make_table
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_error"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"max_depth": 4, "max_leaf_nodes": 0, "min_samples_leaf": 0},
+        {"max_leaf_nodes": 12, "min_samples_leaf": 20},
+        {"subsample": 0.5, "max_depth": 3},
+    ],
+    ids=["levels", "leaves", "drawn rows"],
+)
+def test_gradients_that_are_not_kept(
+    device: Device, loss: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_LEAST_FRESH_ROWS", 1)
+    X, z = make_table(900, 6, missing=0.1)
+    y = z if loss == "squared_error" else (z > 0).astype(float)
+    gpu = check_equal(device, X, y, loss, n_rounds=4, **params)
+    assert "pairs" not in gpu._grower._memories
+    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    check_equal(device, X, y, loss, weights, n_rounds=3, **params)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_scores", "params"),
+    [("softmax", 3, {}), ("poisson", 1, {}), ("logistic", 1, {"goss_top": 0.2, "goss_other": 0.3})],
+    ids=["classes", "another loss", "goss"],
+)
+def test_gradients_that_are_kept(
+    device: Device, loss: str, n_scores: int, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_LEAST_FRESH_ROWS", 1)
+    X, z = make_table(900, 5)
+    y = np.digitize(z, [-1.0, 1.0]).astype(float) if loss == "softmax" else (z > 0).astype(float)
+    gpu = check_equal(device, X, y, loss, n_scores=n_scores, max_depth=3, **params)
+    assert "pairs" in gpu._grower._memories
+
+
+def test_trees_of_one_level_have_no_rows_to_partition(device: Device) -> None:
+    X, z = make_table(900, 40, missing=0.1)
+    for depth in (1, 2):
+        check_equal(device, X, (z > 0).astype(float), "logistic", max_depth=depth, max_leaf_nodes=0, min_samples_leaf=0)
+
+
+def test_large_tables_have_the_smaller_room_for_nodes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, z = make_table(900, 4)
+    params = {"max_leaf_nodes": 20, "min_samples_leaf": 0}
+    nodes = []
+    for many in (1 << 22, 1):
+        monkeypatch.setattr(memory, "_MANY_ROWS", many)
+        gpu = check_equal(device, X, (z > 0).astype(float), "logistic", **params)
+        nodes.append(int(gpu._grower._fit["max_nodes"][0]))
+    assert nodes == [16 * 20 + 64, 8 * 20 + 64]
