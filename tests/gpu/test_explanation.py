@@ -86,8 +86,11 @@ def test_values_depend_neither_on_batches_nor_on_where_sums_are_kept(
     in_batches, _ = GpuExplainer(model, device).explain(X[:300])
     monkeypatch.setattr(explanation_module, "_MOST_SHARED", 1)
     in_global_memory, _ = GpuExplainer(model, device).explain(X[:300])
+    monkeypatch.setattr(explanation_module, "_MOST_STAGED", 1)
+    not_staged, _ = GpuExplainer(model, device).explain(X[:300])
     np.testing.assert_array_equal(in_batches, expected)
     np.testing.assert_array_equal(in_global_memory, expected)
+    np.testing.assert_array_equal(not_staged, expected)
 
 
 def test_trees_that_are_too_deep_and_other_columns_are_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

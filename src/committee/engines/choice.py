@@ -24,8 +24,12 @@ __all__ = ["bin_for_gpu", "choose_forest_engine", "refuse_members", "start_boost
 
 _logger = logging.getLogger("committee")
 
-_LEAST_CELLS = 10_000_000
-"""Values of a table from which on ``engine="auto"`` tries the GPU."""
+_LEAST_CELLS = 1_000_000
+"""Values of a table from which on ``engine="auto"`` tries the GPU.
+
+Measured beside 16 cores (`benchmarks/results/gpu_crossing.md`): the GPU is as fast for 30,000 values, and twice to four
+times as fast for a million, once its kernels are loaded. Loading takes one or two seconds, longer than smaller fits.
+"""
 _LEAST_ROWS = 2_000_000
 """Rows of all trees of a forest together from which on it does.
 

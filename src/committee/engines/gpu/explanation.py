@@ -24,6 +24,8 @@ _POINTERS = (
     "x",
     "splits",
     "roots",
+    "sizes",
+    "leaves",
     "values",
     "features",
     "words",
@@ -41,6 +43,7 @@ _INTEGERS = (
     "n_splits",
     "n_levels",
     "n_lefts",
+    "n_staged",
     "n_trees",
     "n_columns",
     "column",
@@ -49,10 +52,12 @@ _INTEGERS = (
     "n_outputs",
 )
 _EXPLANATION = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
-_MOST_LEVELS, _ROW_BLOCK = 64, 64
+_MOST_LEVELS, _ROW_BLOCK = 64, 128
 _FEW_LEVELS = 32
 """Levels that kernels have bits for in one word."""
-_MOST_SHARED = 100 << 10
+_MOST_STAGED = 600
+"""Splits of trees that are brought into shared memory."""
+_MOST_SHARED = 160 << 10
 _PARTIAL_BYTES = 256 << 20
 """Sums of the points of the rows that are explained at a time."""
 _AHEAD_BYTES = POINT_SPLIT.itemsize
@@ -89,6 +94,7 @@ class GpuExplainer:
         self._fields = np.zeros(1, _EXPLANATION)
         self._kept: list[DeviceMemory] = []
         splits, roots, self._groups = group_trees(plan["splits"].view(EXPLAINED_SPLIT), plan["roots"])
+        self._staged = max((int(group.sizes.max()) for group in self._groups), default=0) <= _MOST_STAGED
         self._program = self._compile(plan["n_levels"] > _FEW_LEVELS)
         self._put_plan(plan)
         self._jobs = [job for group in self._groups for job in self._list_jobs(group, splits, roots, plan)]
@@ -99,7 +105,8 @@ class GpuExplainer:
         return _ROW_BLOCK * (8 * (n_levels + n_lefts) + (8 + x_bytes) * n_used)
 
     def _compile(self, deep: bool) -> DeviceProgram:
-        defines = [f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}", *(["COMMITTEE_DEEP"] if deep else [])]
+        defines = [f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}", f"COMMITTEE_STAGED={int(self._staged)}"]
+        defines += [f"COMMITTEE_ROW_BLOCK={_ROW_BLOCK}", *(["COMMITTEE_DEEP"] if deep else [])]
         program = self._device.compile("explanation.cu", defines)
         memory = self._device.allocate(16)
         program.launch("describe_explanation", 1, 32, [np.uint64(memory.address)])
@@ -141,7 +148,9 @@ class GpuExplainer:
         # Trees by the column that they add to, or all of them to every column.
         columns = plan["first_columns"][group.trees]
         order = np.argsort(columns, kind="stable")
-        address = self._put(None, roots[group.trees][order]).address
+        listed = {"roots": roots[group.trees], "sizes": group.sizes, "leaves": group.leaves}
+        addresses = {name: self._put(None, array[order]).address for name, array in listed.items()}
+        fields["n_staged"] = int(group.sizes.max()) if self._staged else 0
         jobs = []
         if self._model.slots is None:
             places = [
@@ -153,7 +162,8 @@ class GpuExplainer:
         for column, values, first, n_trees in places:
             job = fields.copy()
             job["column"], job["values"], job["n_trees"] = column, values.address, n_trees
-            job["roots"] = address + 4 * first
+            for name, address in addresses.items():
+                job[name] = address + 4 * first
             if n_trees:
                 jobs.append(job)
         return jobs
@@ -213,6 +223,8 @@ class GpuExplainer:
         grid = -(-n_rows // _ROW_BLOCK) * n_points
         n_used = len(self._features) if self._in_shared else 0
         shared = self._count_shared(int(job["n_levels"]), int(job["n_lefts"]), n_used, x_bytes)
+        if self._staged:
+            shared += int(job["n_staged"]) * (POINT_SPLIT.itemsize + 8) + 8
         program.launch("explain_trees", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
         most = 16 * self._device.n_multiprocessors
         grid = max(1, min(-(-n_rows * len(self._features) // 256), most))

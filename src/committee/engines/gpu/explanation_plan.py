@@ -27,7 +27,7 @@ EXPLAINED_SPLIT = np.dtype(
 """As the core gives them."""
 POINT_SPLIT = np.dtype(
     [(name, "f8") for name in ("left", "right", "gain", "share", "threshold")]
-    + [("child", "u4", 2), ("parent", "u4"), ("slot", "u4"), ("rule", "u4"), ("first_word", "u4")]
+    + [("child", "u4", 2), ("back", "u4"), ("slot", "u4"), ("rule", "u4"), ("first_word", "u4")]
 )
 """As the kernels have them, for each point."""
 _LEAF, _AGAIN, _IS_RIGHT = 1 << 31, 4, 8
@@ -47,6 +47,8 @@ class TreeGroup:
         Their numbers, ascending.
     first_split, n_splits : int
         Where their splits are.
+    sizes, leaves : ndarray of uint32
+        Splits of each tree, and its first leaf.
     n_levels, n_lefts : int
         Splits of the longest path, and those of them at most that a path leaves to the right while the left side is no
         leaf.
@@ -57,6 +59,8 @@ class TreeGroup:
     trees: IndexArray
     first_split: int
     n_splits: int
+    sizes: IndexArray
+    leaves: IndexArray
     n_levels: int
     n_lefts: int
 
@@ -113,6 +117,7 @@ def group_trees(splits: AnyArray, roots: IndexArray) -> tuple[AnyArray, IndexArr
     starts, sizes = np.zeros(len(roots), np.int64), np.zeros(len(roots), np.int64)
     starts[grown] = roots[grown]
     sizes[grown] = np.diff([*starts[grown], len(splits)])
+    first_leaves = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
     n_points = (measured.n_features + 1) // 2
     order = grown[np.argsort(n_points[grown], kind="stable")]
     ends = np.cumsum(sizes[order])
@@ -123,7 +128,8 @@ def group_trees(splits: AnyArray, roots: IndexArray) -> tuple[AnyArray, IndexArr
         trees = grown[n_points[grown] == n]
         n_splits = int(sizes[trees].sum())
         deepest = int(measured.n_levels[trees].max()), int(measured.n_lefts[trees].max())
-        groups.append(TreeGroup(*_find_gauss_points(n), trees, first, n_splits, *deepest))
+        own = sizes[trees].astype(np.uint32), first_leaves[trees].astype(np.uint32)
+        groups.append(TreeGroup(*_find_gauss_points(n), trees, first, n_splits, *own, *deepest))
         first += n_splits
     shift = np.repeat(starts[order] - (ends - sizes[order]), sizes[order])
     renumbered = splits[np.arange(len(shift)) + shift]
@@ -143,16 +149,19 @@ def find_point_splits(splits: AnyArray, group: TreeGroup) -> AnyArray:
     found = np.zeros((len(group.points), len(own)), POINT_SPLIT)
     found["left"], found["right"] = still + moved, still
     found["gain"] = np.where(again, above / (before * before), 1.0)
-    for name in ("share", "threshold", "child", "slot", "first_word"):
+    for name in ("share", "threshold", "slot", "first_word"):
         found[name] = own[name]
-    parents, rule = np.zeros(len(own), np.uint32), own["flags"] & 7
+    # Leaves are counted from the first one of their tree.
+    leaves = np.repeat(group.leaves, group.sizes)[:, None]
+    found["child"] = np.where(own["child"] < _LEAF, own["child"], own["child"] - leaves)
+    back, rule = np.zeros(len(own), np.uint32), own["flags"] & 7
     rule |= np.where(again[0], own["above"], 0).astype(np.uint32) << _ABOVE_SHIFT
     rule |= (own["flags"] >> 8) << _WORDS_SHIFT
     for side in (0, 1):
         child = own["child"][:, side]
         inner = np.flatnonzero(child < _LEAF)
         below = child[inner].astype(np.int64) - group.first_split
-        parents[below] = group.first_split + inner
+        back[below] = below - inner
         rule[below] |= _IS_RIGHT * side
-    found["parent"], found["rule"] = parents, rule
+    found["back"], found["rule"] = back, rule
     return found

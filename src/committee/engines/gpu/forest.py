@@ -26,7 +26,7 @@ __all__ = ["grow_device_forest"]
 
 _MOST_TREES = 128
 """Trees that are grown together, at most: more of them do not use a device better."""
-_ROWS_TOGETHER, _LEAST_TREES = 16_000_000, 16
+_ROWS_TOGETHER, _LEAST_TREES = 34_000_000, 16
 """Rows of these trees, about, and how many trees they are then at least."""
 
 

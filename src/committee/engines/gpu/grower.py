@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["TreeGrower"]
 
 _MOST_ROWS_OF_BLOCK, _LEAST_ROWS = 32_768, 1024
+_PART_BLOCKS = 5
+"""Blocks of `partition_rows` that a multiprocessor runs together."""
 _STEPS_AT_ONCE = 4
 """Steps that are started together, where a tree has no fixed number of them."""
 _FAILURES = (
@@ -249,7 +251,7 @@ class TreeGrower(FitMemory):
 
     def _step(self, most: int | None = None) -> None:
         """Split the nodes that were chosen, of which there are at most so many."""
-        self._launch("partition_rows", 8 * self._device.n_multiprocessors, 256)
+        self._launch("partition_rows", _PART_BLOCKS * self._device.n_multiprocessors, 256)
         limit = int(self._fit["max_candidates"][0])
         self._search(2 * (limit if most is None else min(most, limit)))
 

@@ -240,14 +240,15 @@ struct Fit {
   __device__ bool is_worthwhile(const TreeNode& node) const { return node.best.gain > state->least_gain; }
 };
 
-// The description of a fit at the begin of a kernel. Its fields are read one after the other, many of them where another
-// one points to: all of it is brought into the cache at once.
-__device__ inline const Fit& open_fit(const Fit* fit) {
-#if !defined(COMMITTEE_DEVICE_SHIM) && defined(COMMITTEE_FETCH_FIT)
-  const u32 at = threadIdx.x * 32;
+// Starts to bring the description of a fit into the cache. Its fields are read one after the other, and many are where
+// another one points to; in kernels of many blocks a multiprocessor the first look at each costs the most.
+__device__ inline void fetch_fit(const Fit* fit) {
+#if !defined(COMMITTEE_DEVICE_SHIM)
+  const u32 at = threadIdx.x * kLanes;
   if (at < sizeof(Fit)) asm volatile("prefetch.global.L1 [%0];" ::"l"(reinterpret_cast<const char*>(fit) + at));
+#else
+  static_cast<void>(fit);
 #endif
-  return *fit;
 }
 
 }  // namespace committee::gpu

@@ -78,33 +78,46 @@ __device__ inline void take_found(const Fit& fit, bool root) {
   }
 }
 
-constexpr u32 kSharedOpen = 1024;  // open leaves whose gains are in shared memory
+constexpr u32 kSharedOpen = 768;  // open leaves that are in shared memory
 
-// An open leaf as best-first growth sees it: its gain's rank, and its children.
+// The open leaves as best-first growth sees them, in the order of their creation: gains by their ranks, and children.
+// Those that were split stay in the list, without a gain.
 struct OpenLeaves {
-  __device__ OpenLeaves(const Fit& fit, u64* ranks, i32* lefts) : fit(fit), ranks(ranks), lefts(lefts) {
-    shared = 2 * fit.max_leaves + 4 <= kSharedOpen;
-  }
+  struct Space {
+    u64 ranks[kSharedOpen];
+    i32 lefts[kSharedOpen], ids[kSharedOpen];
+  };
+  __device__ OpenLeaves(const Fit& fit, Space& space)
+      : fit(fit), space(space), shared(2 * fit.max_leaves + 4 <= kSharedOpen) {}
   __device__ u64 rank(u32 at) const {
-    if (shared) return ranks[at];
+    if (shared) return space.ranks[at];
     const i32 id = fit.open[at];
     return id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
   }
-  __device__ i32 left(u32 at) const { return shared ? lefts[at] : fit.nodes[fit.open[at]].left; }
-  __device__ void read(u32 at) const {
+  __device__ i32 left(u32 at) const { return shared ? space.lefts[at] : fit.nodes[fit.open[at]].left; }
+  __device__ i32 id(u32 at) const { return shared ? space.ids[at] : fit.open[at]; }
+  // What is in the list already.
+  __device__ void read(u32 at, i32 id) const {
     if (!shared) return;
-    const i32 id = fit.open[at];
-    ranks[at] = id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
-    lefts[at] = id < 0 ? -1 : fit.nodes[id].left;
+    space.ids[at] = id;
+    space.ranks[at] = id < 0 ? 0 : rank_gain(fit, fit.nodes[id]);
+    space.lefts[at] = id < 0 ? -1 : fit.nodes[id].left;
+  }
+  __device__ void open(u32 at, i32 id) const {
+    fit.open[at] = id;
+    read(at, id);
+  }
+  __device__ void forget(u32 at) const {
+    fit.nodes[id(at)].chosen = 1;
+    fit.open[at] = -1;
+    if (shared) space.ranks[at] = 0, space.ids[at] = -1;
   }
   const Fit& fit;
-  u64* ranks;
-  i32* lefts;
+  Space& space;
   bool shared;
 };
 
-// The open leaves of a tree as best-first growth asks for them, in the order of their creation: one warp, which finds
-// the first of them together. Those that were split stay in the list, without a gain.
+// The same as grow_best_first asks for them, by one warp, which finds the first of them together.
 struct WarpLeaves {
   __device__ WarpLeaves(const Fit& fit, const OpenLeaves& leaves)
       : fit(fit), leaves(leaves), n_open(fit.state->n_open), n_chosen(fit.state->n_chosen), first(kAll) {}
@@ -112,6 +125,7 @@ struct WarpLeaves {
   __device__ bool find_first() {
     u64 gain = 0;
     first = kAll;
+#pragma unroll 4
     for (u32 i = lane_of(); i < n_open; i += kLanes) {
       const u64 own = leaves.rank(i);
       if (is_split_first(own, i, gain, first)) gain = own, first = i;
@@ -128,15 +142,8 @@ struct WarpLeaves {
     const i32 left = leaves.left(first);
     const u32 lane = lane_of();
     __syncwarp();
-    if (lane == 0) {
-      fit.nodes[fit.open[first]].chosen = 1;
-      fit.open[first] = -1;
-      fit.open[n_open] = left;
-      fit.open[n_open + 1] = left + 1;
-    }
-    __syncwarp();
-    if (lane == 2) leaves.read(first);
-    if (lane < 2) leaves.read(n_open + lane);
+    if (lane == 2) leaves.forget(first);
+    if (lane < 2) leaves.open(n_open + lane, left + static_cast<i32>(lane));
     __syncwarp();
     n_open += 2;
     n_chosen += 1;
@@ -146,20 +153,19 @@ struct WarpLeaves {
   u32 n_open, n_chosen, first;
 };
 
-// Best-first growth with the gains known so far, until it meets a leaf that is not expanded. All threads of a block; one
-// warp goes on.
+// Best-first growth with the gains known so far, until it meets a leaf that is not expanded. All threads of a block,
+// of which one warp goes on.
 __device__ inline void replay(const Fit& fit) {
-  __shared__ u64 ranks[kSharedOpen];
-  __shared__ i32 lefts[kSharedOpen];
+  __shared__ OpenLeaves::Space space;
   TreeState& state = *fit.state;
-  const OpenLeaves leaves(fit, ranks, lefts);
-  for (i32 i = threadIdx.x; i < state.n_open; i += kBlock) leaves.read(i);
+  const OpenLeaves leaves(fit, space);
+  for (i32 i = threadIdx.x; i < state.n_open; i += kBlock) leaves.read(i, fit.open[i]);
   __syncthreads();
   if (warp_of() != 0) return;
   WarpLeaves open(fit, leaves);
   const bool finished = grow_best_first(open);
   if (lane_of() != 0) return;
-  if (!finished) state.must = fit.open[open.first];
+  if (!finished) state.must = leaves.id(open.first);
   state.n_open = static_cast<i32>(open.n_open), state.n_chosen = static_cast<i32>(open.n_chosen);
   state.finished = finished;
 }
@@ -381,7 +387,7 @@ __device__ inline void choose_next(const Fit& fit, bool root) {
 // A block for each (group, child). `choose`: nothing comes between the search and the choice.
 extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root, int choose) {
   __shared__ SearchSpace space;
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
   for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
     const u32 task = work / n_groups, group = work % n_groups;

@@ -1,17 +1,25 @@
 // Path-dependent Shapley values of trees, by the quadrature of the core (cpp/src/explain/shap.cpp): a thread has a row, a
 // block has one point of the quadrature. All threads of a block walk the same splits, one tree after the other, in the
-// order in which they lie in memory, so that the next one is read while one is worked on. It is a loop, not a recursion:
+// order in which they lie in memory; trees that are not too large lie in shared memory. It is a loop, not a recursion:
 // functions for each level would not fit into the cache of instructions. What levels need lies in shared memory.
 #include "device.cuh"
 
+#if !defined(COMMITTEE_ROW_BLOCK)
+#define COMMITTEE_ROW_BLOCK 128
+#endif
+#if !defined(COMMITTEE_STAGED)
+#define COMMITTEE_STAGED 1
+#endif
 #if !defined(COMMITTEE_SHARED_ROWS)
 #define COMMITTEE_SHARED_ROWS 1
 #endif
 
 namespace committee::gpu {
 
-constexpr int kRowBlock = 64;                      // rows, and threads, of a block
+constexpr int kRowBlock = COMMITTEE_ROW_BLOCK;     // rows, and threads, of a block
 constexpr bool kInShared = COMMITTEE_SHARED_ROWS;  // values of the rows and sums, which are many where features are
+constexpr bool kStaged = COMMITTEE_STAGED;         // splits of the tree at hand are in shared memory
+constexpr u32 kAhead = 6;  // splits that are fetched before the walk comes to them, where they are not
 constexpr u32 kLeafBit = 1u << 31;
 // Of PointSplit::rule: flags, the level of the last split on the same feature, words of its set of levels.
 constexpr u32 kMissingLeftBit = 1, kCategoryBit = 2, kAgainBit = 4, kIsRightBit = 8, kAboveShift = 4, kAboveMask = 63,
@@ -26,7 +34,7 @@ using LevelBits = u32;
 // what gains of a feature that was asked before are multiplied by; the share of the training weight that goes left.
 struct alignas(16) PointSplit {
   double left, right, gain, share, threshold;
-  u32 child[2], parent, slot, rule, first_word;
+  u32 child[2], back, slot, rule, first_word;  // back: how far before it the split above lies
   __device__ bool has(u32 bit) const { return (rule & bit) != 0; }
   __device__ bool is_leaf(int side) const { return (child[side] & kLeafBit) != 0; }
 };
@@ -36,7 +44,9 @@ struct Explanation {
   const void* x;  // [row][feature]
   const PointSplit* splits;  // [point][split], those of the first point before `first_split` are elsewhere
   const u32* roots;          // of the trees that add to the column
-  const double* values;      // [leaf], of the column
+  const u32* sizes;          // their numbers of splits
+  const u32* leaves;         // their first leaves
+  const double* values;      // [leaf], of the column; splits count leaves from the first one of their tree
   const u32* features;       // that are used
   const u32* words;          // of sets of levels
   const double* weights;     // of the points
@@ -44,13 +54,26 @@ struct Explanation {
   double* out;               // [row][feature][column]
   const u32* outputs;        // numbers of classes whose values add up to zero
 
-  i64 n_rows, n_features, n_used, n_points, first_split, n_splits, n_levels, n_lefts, n_trees, n_columns, column,
-      partial_stride, double_x, n_outputs;
+  i64 n_rows, n_features, n_used, n_points, first_split, n_splits, n_levels, n_lefts, n_staged, n_trees, n_columns,
+      column, partial_stride, double_x, n_outputs;
 
   __device__ double read(Size row, u32 feature) const {
     const Size at = row * n_features + feature;
     return double_x ? static_cast<const double*>(x)[at] : static_cast<double>(static_cast<const float*>(x)[at]);
   }
+};
+
+// Starts to bring a line of memory into the cache.
+__device__ inline void fetch_ahead(const void* at) {
+#if !defined(COMMITTEE_DEVICE_SHIM)
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+#else
+  static_cast<void>(at);
+#endif
+}
+
+struct alignas(16) FourWords {
+  u32 words[4];
 };
 
 // One row at one point.
@@ -110,46 +133,48 @@ struct RowWalk {
     return right + find_kept(split, level) * apart;
   }
 
-  // All splits of a tree, whose first one is `number`.
+  // All splits of a tree, whose first one is `number`. They are entered in the order of their numbers.
   __device__ void walk(u32 number, double product) {
-    u32 level = 0, n_lefts = 0;
-    PointSplit split = splits[number];
+    u32 level = 0, n_lefts = 0, entered = number;
     for (;;) {
-      const PointSplit next = splits[number + 1];  // the one that is entered after this
+      const PointSplit& split = splits[number];
+      if constexpr (!kStaged) fetch_ahead(splits + number + kAhead);
       set_bit(answers, level, goes_left(split));
       const u32 above = (split.rule >> kAboveShift) & kAboveMask;
       set_bit(befores, level, !split.has(kAgainBit) || has_bit(open, above));
       if (!split.is_leaf(0) || !split.is_leaf(1)) {
         products[level * kRowBlock] = product;
         product = descend(split, level, split.is_leaf(0), product);
-        level += 1, number += 1, split = next;
-        continue;
-      }
-      double below = close(split, level, product, value_of(split, 0), value_of(split, 1));
-      for (;;) {
-        if (level == 0) return;
-        const bool is_right = split.has(kIsRightBit);
-        split = splits[split.parent];
-        level -= 1;
-        product = products[level * kRowBlock];
-        if (!is_right && !split.is_leaf(1)) {
-          lefts[n_lefts * kRowBlock] = below;
-          n_lefts += 1;
-          product = descend(split, level, true, product);
-          break;
+      } else {
+        double below = close(split, level, product, value_of(split, 0), value_of(split, 1));
+        for (;;) {
+          if (level == 0) return;
+          const bool is_right = splits[number].has(kIsRightBit);
+          number -= splits[number].back;
+          level -= 1;
+          product = products[level * kRowBlock];
+          const PointSplit& parent = splits[number];
+          if (!is_right && !parent.is_leaf(1)) {
+            lefts[n_lefts * kRowBlock] = below;
+            n_lefts += 1;
+            product = descend(parent, level, true, product);
+            break;
+          }
+          double left = below, right = below;
+          if (!is_right) {
+            right = value_of(parent, 1);
+          } else if (parent.is_leaf(0)) {
+            left = value_of(parent, 0);
+          } else {
+            n_lefts -= 1;
+            left = lefts[n_lefts * kRowBlock];
+          }
+          below = close(parent, level, product, left, right);
         }
-        double left = below, right = below;
-        if (!is_right) {
-          right = value_of(split, 1);
-        } else if (split.is_leaf(0)) {
-          left = value_of(split, 0);
-        } else {
-          n_lefts -= 1;
-          left = lefts[n_lefts * kRowBlock];
-        }
-        below = close(split, level, product, left, right);
       }
-      level += 1, number += 1, split = next;
+      level += 1;
+      entered += 1;
+      number = entered;
     }
   }
 };
@@ -165,12 +190,16 @@ extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Expl
   const u32 t = threadIdx.x, n_blocks = gridDim.x / job.n_points, point = blockIdx.x / n_blocks;
   const double weight = job.weights[point];
   double* const partial = job.partial + point * static_cast<Size>(job.n_used * job.partial_stride);
-  double *const products = shared, *const lefts = products + job.n_levels * kRowBlock,
+  FourWords* const stage = reinterpret_cast<FourWords*>(shared);  // of n_staged splits and their leaves
+  double* const stage_values = shared + job.n_staged * (sizeof(PointSplit) / 8);
+  double *const products = stage_values + (kStaged ? job.n_staged + 1 : 0),
+                *const lefts = products + job.n_levels * kRowBlock,
                 *const sums = lefts + job.n_lefts * kRowBlock;
   double* const x = sums + job.n_used * kRowBlock;
   RowWalk walk{};
-  walk.splits = job.splits + (static_cast<i64>(point) * job.n_splits - job.first_split);
-  walk.values = job.values, walk.words = job.words, walk.job = &job;
+  const PointSplit* const splits = job.splits + (static_cast<i64>(point) * job.n_splits - job.first_split);
+  walk.splits = kStaged ? reinterpret_cast<const PointSplit*>(stage) : splits;
+  walk.words = job.words, walk.job = &job;
   walk.products = products + t, walk.lefts = lefts + t;
   walk.sums = sums + t, walk.sum_stride = kInShared ? kRowBlock : job.partial_stride;
   float* const narrow = reinterpret_cast<float*>(x);
@@ -191,7 +220,21 @@ extern "C" __global__ void __launch_bounds__(kRowBlock) explain_trees(const Expl
         }
       }
     }
-    for (i64 tree = 0; tree < job.n_trees; ++tree) walk.walk(job.roots[tree], weight);
+    for (i64 tree = 0; tree < job.n_trees; ++tree) {
+      const u32 root = job.roots[tree];
+      const double* const values = job.values + job.leaves[tree];
+      walk.values = kStaged ? stage_values : values;
+      if constexpr (kStaged) {
+        constexpr u32 kParts = sizeof(PointSplit) / sizeof(FourWords);
+        const FourWords* const from = reinterpret_cast<const FourWords*>(splits + root);
+        const u32 n_parts = kParts * job.sizes[tree], n_leaves = job.sizes[tree] + 1;
+        __syncthreads();
+        for (u32 i = t; i < n_parts; i += kRowBlock) stage[i] = from[i];
+        for (u32 i = t; i < n_leaves; i += kRowBlock) stage_values[i] = values[i];
+        __syncthreads();
+      }
+      walk.walk(kStaged ? 0 : root, weight);
+    }
     if constexpr (kInShared) {
       for (u32 slot = 0; slot < job.n_used; ++slot)
         partial[slot * static_cast<Size>(job.partial_stride) + first + t] = walk.sums[slot * kRowBlock];

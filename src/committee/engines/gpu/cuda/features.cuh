@@ -47,7 +47,7 @@ __device__ inline void close_groups(const Fit& fit, i32 id, u32* mask) {
 
 // The features of the tree, and of each depth. One block.
 extern "C" __global__ void __launch_bounds__(kBlock) draw_lists(const Fit* __restrict__ given) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 n = fit.n_features, n_groups = fit.n_groups;
   const u64 seed = fit.seed, tree = fit.orders[fit.state->number].tree;
   u32* const all = fit.lists;
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) draw_lists(const Fit* __res
 
 // The masks of the root, or of the children that were made; a thread each.
 extern "C" __global__ void __launch_bounds__(32) choose_features(const Fit* __restrict__ given, int root) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n = fit.n_features, n_groups = fit.n_groups;
   const u64 tree = fit.orders[fit.state->number].tree;
   for (u32 task = blockIdx.x * 32 + threadIdx.x; task < n_tasks; task += gridDim.x * 32) {

@@ -146,7 +146,7 @@ using namespace committee::gpu;
 
 // The largest |gradient| and |hessian| of each score, where the loss does not bound them.
 extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* __restrict__ given) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
     const u32 row = i;
     if (fit.weights && fit.weights[row] == 0) continue;
@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* __rest
 
 // Gradients in fixed point, and their units.
 extern "C" __global__ void __launch_bounds__(256) find_gradients(const Fit* __restrict__ given) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const Size n = fit.n_rows;
   if (blockIdx.x == 0) {
     for (u32 k = threadIdx.x; k < fit.n_scores; k += 256) GradientPowers(fit, k).write_units(fit, k);
@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(256) find_gradients(const Fit* __re
 
 // Sizes of the gradients over all scores, by which rows are drawn.
 extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* __restrict__ given) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const Size n = fit.n_rows;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
     const double weight = fit.weights ? fit.weights[i] : 1;
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(256) measure_gradients(const Fit* _
 
 // The largest |score - target| of rows that take part, as bits; and the largest |gradient| kept.
 extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fit* __restrict__ given, int kept) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256}) {
     if (fit.weights && fit.weights[i] == 0) continue;
     const i32 g = kept ? fit.pairs[i].gradient : 0;
@@ -204,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(256) find_largest_residual(const Fi
 
 // Gradients of squared error in steps of a unit, which trees change from now on; their hessian is one.
 extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* __restrict__ given, double scale, double unit) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   if (blockIdx.x == 0 && threadIdx.x == 0) fit.units[0] = unit, fit.units[1] = 1.0;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < static_cast<Size>(fit.n_rows); i += gridDim.x * Size{256})
     fit.pairs[i] = {round_fixed((fit.scores[i] - fit.target(i)) * scale), 1};
@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(256) keep_residuals(const Fit* __re
 
 // Before a tree: nothing is known, and the sums are zero.
 extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* __restrict__ given, int score) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
   for (Size i = first; i < fit.n_groups * Size{kPlanes * kCells}; i += step) fit.histograms[i] = 0;
   for (Size i = first; i < static_cast<Size>(fit.max_final) * 4; i += step) fit.sums[i] = 0;
@@ -244,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(256) start_tree(const Fit* __restri
 
 // Rows and words in one list, and their sum.
 extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* __restrict__ given, int score) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   __shared__ Sum g_sums[kLanes];
   __shared__ u32 h_sums[kLanes];
   __shared__ Size w_sum;

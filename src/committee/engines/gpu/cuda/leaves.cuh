@@ -69,14 +69,11 @@ __device__ inline u32 walk_down(const Fit& fit, const WalkNode* nodes, const u32
 
 }  // namespace committee::gpu
 
-#if !defined(COMMITTEE_LEAF_BLOCKS)
-#define COMMITTEE_LEAF_BLOCKS 3
-#endif
 // Rows walk down the tree; exact sums of the fixed gradients over the rows of each leaf. A block takes `n_own` rows at a
 // time, at most 32,768, which halves of 15 bits leave room for in 32.
-extern "C" __global__ void __launch_bounds__(kLeafThreads, COMMITTEE_LEAF_BLOCKS)
+extern "C" __global__ void __launch_bounds__(kLeafThreads, 3)
     sum_leaves(const Fit* __restrict__ given, int score, u32 n_own) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const TreeView tree(fit);
   __shared__ u32 parts[4][kSharedNodes], counts[kSharedNodes];
   __shared__ WalkNode nodes[kSharedNodes];
@@ -142,7 +139,7 @@ extern "C" __global__ void __launch_bounds__(kLeafThreads, COMMITTEE_LEAF_BLOCKS
 
 // Values of the leaves. Long gradients: in steps of their unit, so that these can follow.
 extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* __restrict__ given, int score) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   __shared__ Size largest;
   FinalNode* tree = TreeView(fit).nodes;
   const double rate = fit.orders[fit.state->number].rate;
@@ -180,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) set_values(const Fit* __res
 }
 
 extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* __restrict__ given, int score) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const TreeView tree(fit);
   double* scores = fit.scores + score * static_cast<Size>(fit.n_rows);
   const Size first = blockIdx.x * Size{256} + threadIdx.x, step = gridDim.x * Size{256};
@@ -201,9 +198,9 @@ extern "C" __global__ void __launch_bounds__(256) update_scores(const Fit* __res
 
 // Trees of earlier rounds, times a factor, added to the scores of all rows. Tree t has the nodes from offsets[t] on.
 extern "C" __global__ void __launch_bounds__(256)
-    add_trees(const Fit* __restrict__ given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees, u32 first,
-              double factor) {
-  const Fit& fit = open_fit(given);
+    add_trees(const Fit* __restrict__ given, const FinalNode* nodes, const u32* codes, const u32* offsets, u32 n_trees,
+              u32 first, double factor) {
+  const Fit& fit = *given;
   const Size n = fit.n_rows;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) {
     for (u32 t = 0; t < n_trees; ++t) {

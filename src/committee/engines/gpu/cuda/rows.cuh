@@ -270,8 +270,9 @@ __device__ inline void check_candidates(const Fit& fit) {
 }  // namespace committee::gpu
 
 // The columns of some features, one after the other.
-extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __restrict__ given, const u32* features, u32 n) {
-  const Fit& fit = open_fit(given);
+extern "C" __global__ void __launch_bounds__(256)
+    copy_columns(const Fit* __restrict__ given, const u32* features, u32 n) {
+  const Fit& fit = *given;
   for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(fit.n_rows);
        row += gridDim.x * Size{256}) {
     for (u32 k = 0; k < n; ++k)
@@ -282,11 +283,9 @@ extern "C" __global__ void __launch_bounds__(256) copy_columns(const Fit* __rest
 
 
 // Rows of the candidates to the sides of their splits; also clears what add_histograms adds to.
-#if !defined(COMMITTEE_PART_BLOCKS)
-#define COMMITTEE_PART_BLOCKS 5
-#endif
-extern "C" __global__ void __launch_bounds__(kPartThreads, COMMITTEE_PART_BLOCKS) partition_rows(const Fit* __restrict__ given) {
-  const Fit& fit = open_fit(given);
+extern "C" __global__ void __launch_bounds__(kPartThreads, 5) partition_rows(const Fit* __restrict__ given) {
+  fetch_fit(given);
+  const Fit& fit = *given;
   const TreeState& state = *fit.state;
   const i32 n = state.n_candidates;
   const u32 total = state.n_rows_to_part;
@@ -324,7 +323,7 @@ extern "C" __global__ void __launch_bounds__(kPartThreads, COMMITTEE_PART_BLOCKS
 // Histograms of one child of each candidate, or of the root; of rows where they have to be counted.
 extern "C" __global__ void __launch_bounds__(kBlock)
     add_histograms(const Fit* __restrict__ given, int root, u32 least_rows) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const TreeState& state = *fit.state;
   const i32 n = root ? 1 : state.n_candidates;
   const u32 total = root ? static_cast<u32>(fit.n_items) : state.n_rows_to_add;

@@ -282,7 +282,7 @@ __device__ inline void search_counted(const Fit& fit, const Candidate& candidate
 // A block for each (group, node whose rows were counted).
 extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* __restrict__ given) {
   __shared__ SearchSpace space;
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 n_groups = fit.n_groups;
   for (u32 work = blockIdx.x; work < fit.state->n_candidates * n_groups; work += gridDim.x) {
     const Candidate& candidate = fit.candidates[work / n_groups];

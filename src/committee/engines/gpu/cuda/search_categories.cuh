@@ -202,7 +202,7 @@ __device__ inline void search_levels(const Fit& fit, const TreeNode& node, const
 
 // Before add_levels.
 extern "C" __global__ void __launch_bounds__(256) clear_levels(const Fit* __restrict__ given, int root) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const Size n = (root ? 1 : 2 * static_cast<Size>(fit.state->n_candidates)) * (kPlanes + 2) * fit.n_levels;
   for (Size i = blockIdx.x * Size{256} + threadIdx.x; i < n; i += gridDim.x * Size{256}) fit.level_sums[i] = 0;
 }
@@ -210,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(256) clear_levels(const Fit* __rest
 // Sums over the levels of categories that have too many for bins: of both children of each candidate, of nodes whose
 // rows are counted, or of the root.
 extern "C" __global__ void __launch_bounds__(256) add_levels(const Fit* __restrict__ given, int root) {
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 total = root ? static_cast<u32>(fit.n_items) : fit.state->n_rows_to_part;
   const Size per_plane = fit.n_levels;
   for (u32 i = blockIdx.x * 256 + threadIdx.x; i < total; i += gridDim.x * 256) {
@@ -251,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(256) add_levels(const Fit* __restri
 // A block for each (task, category), after search_splits, which completes the histograms.
 extern "C" __global__ void __launch_bounds__(kSortThreads) search_categories(const Fit* __restrict__ given, int root) {
   __shared__ SortSpace space;
-  const Fit& fit = open_fit(given);
+  const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_categories = fit.n_categories;
   for (u32 work = blockIdx.x; work < n_tasks * n_categories; work += gridDim.x) {
     const u32 task = work / n_categories, category = work % n_categories, feature = fit.categories[category];
