@@ -1,6 +1,7 @@
 """Fits on Dask collections, Ray data sets and Parquet files: the bytes of the fit in memory."""
 
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 
 import committee
 from committee.data.sources.dask_source import DaskSource
-from committee.exceptions import CommitteeError
+from committee.data.sources.ray_source import RaySource
+from committee.exceptions import CommitteeError, DataError
 from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE, digest_model
 
 WEIGHTS = np.random.default_rng(5).integers(1, 4, len(MIXED)).astype(float)
@@ -148,6 +150,66 @@ def test_partition_that_fails_to_load_is_named(dask_client: Any) -> None:
     ):
         fit_parts("forest", bad)
     assert active.hosts.traffic.lost == 0
+
+
+def test_block_of_a_ray_data_set_that_fails_is_named(ray_cluster: Any) -> None:
+    data = pytest.importorskip("ray.data", reason="needs the extra 'ray'")
+    table = drop_others("boosting").assign(number=np.arange(len(WHOLE)))
+
+    def fail_in_third(part: pd.DataFrame) -> pd.DataFrame:
+        if (part["number"] == 150).any():
+            raise OSError("the disk is gone")
+        return part
+
+    parts = [table.iloc[rows] for rows in np.array_split(np.arange(len(table)), 4)]
+    bad = data.from_pandas(parts).map_batches(fail_in_third, batch_format="pandas", batch_size=None)
+    with (
+        committee.cluster(ray_cluster, n_workers=2, distribute="always") as active,
+        pytest.raises(
+            DataError, match=r"Block 2 of X \(block 2 of the Ray data set\) cannot be loaded: OSError: the disk"
+        ),
+    ):
+        fit_parts("boosting", bad)
+    assert active.hosts.traffic.lost == 0
+
+
+def test_object_of_a_ray_data_set_that_is_lost_is_named(ray_cluster: Any) -> None:
+    """A worker that cannot read a block says which one, and is not taken for a lost one."""
+    data = pytest.importorskip("ray.data", reason="needs the extra 'ray'")
+    source = RaySource(data.from_pandas([WHOLE.iloc[:100], WHOLE.iloc[100:]]))
+    source._references[1] = ray_cluster.remote(fail_to_load).remote()
+    with (
+        committee.cluster(ray_cluster, n_workers=2, distribute="always") as active,
+        pytest.raises(
+            CommitteeError, match=r"\(block 1 of the Ray data set\) cannot be loaded: OSError: the node is gone"
+        ),
+    ):
+        committee.HistGradientBoostingRegressor(max_iter=2).fit(source, Y_VALUE)
+    assert active.hosts.traffic.lost == 0
+
+
+def fail_to_load() -> Any:
+    raise OSError("the node is gone")
+
+
+def test_rows_of_a_lazy_ray_data_set_are_in_order(ray_cluster: Any, tmp_path: Path) -> None:
+    """The first block is ready after the second."""
+    data = pytest.importorskip("ray.data", reason="needs the extra 'ray'")
+    ready = tmp_path / "ready"
+
+    def wait_for_second(part: pd.DataFrame) -> pd.DataFrame:
+        if part["number"].iloc[0] == 0:
+            for _ in range(6000):  # ends also where blocks are computed one after the other
+                if ready.exists():
+                    break
+                time.sleep(0.01)
+        else:
+            ready.touch()
+        return part
+
+    parts = [pd.DataFrame({"number": np.arange(5) + 5 * block}) for block in range(2)]
+    source = RaySource(data.from_pandas(parts).map_batches(wait_for_second, batch_format="pandas", batch_size=None))
+    assert [source.load(block)["number"][0].as_py() for block in range(source.n_blocks)] == [0, 5]
 
 
 def test_plain_columns_are_known_without_reading() -> None:
