@@ -10,7 +10,7 @@ import pytest
 
 import committee
 from committee.exceptions import DataTypeError, ParameterError
-from committee.inspection import shap_values
+from committee.inspection import permutation_importance, shap_values
 from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE
 
 FOREST = committee.RandomForestClassifier(6, random_state=0).fit(MIXED, Y_CLASS)
@@ -56,6 +56,27 @@ def test_dask_on_a_cluster_is_lazy_and_equal(dask_client: Any) -> None:
         lazy = committee.predict_partitions(FOREST, dd.from_pandas(MIXED, npartitions=4, sort=False), "predict_proba")
         assert list(lazy.columns) == ["probability_no", "probability_yes"]
         assert np.array_equal(lazy.compute().to_numpy(), FOREST.predict_proba(MIXED))
+
+
+def test_permutation_importance_stays_on_a_dask_cluster(dask_client: Any) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
+    frame = dd.from_pandas(MIXED.assign(label=Y_CLASS, other=0), npartitions=4, sort=False)
+    expected = permutation_importance(BOOSTED, MIXED, Y_CLASS, scoring="roc_auc", n_repeats=3, random_state=1)
+    with dask_client.as_current(), committee.cluster(dask_client, n_workers=2, distribute="always") as active:
+        found = permutation_importance(BOOSTED, frame, "label", scoring="roc_auc", n_repeats=3, random_state=1)
+        assert active.traffic.calls == 3 * 4  # as it is, the columns, the shuffles: of each partition
+    assert found.baseline == expected.baseline
+    assert np.array_equal(found.importances, expected.importances)
+
+
+def test_permutation_importance_of_a_ray_data_set(ray_cluster: Any) -> None:
+    data = pytest.importorskip("ray.data", reason="needs the extra 'ray'")
+    parts = [MIXED.iloc[:100].assign(label=Y_CLASS[:100]), MIXED.iloc[100:].assign(label=Y_CLASS[100:])]
+    expected = permutation_importance(FOREST, MIXED, Y_CLASS, n_repeats=2, random_state=1)
+    with committee.cluster(ray_cluster, n_workers=2, distribute="always"):
+        found = permutation_importance(FOREST, data.from_pandas(parts), "label", n_repeats=2, random_state=1)
+    assert found.baseline == expected.baseline
+    assert np.array_equal(found.importances, expected.importances)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba"])

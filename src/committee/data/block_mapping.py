@@ -9,15 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from committee.data.blocks.block_table import BlockTable
+    from committee.data.blocks.opened import OpenedSource
     from committee.data.sources import BlockSource
 
-__all__ = ["BlockMap", "enter_cluster", "map_blocks", "map_blocks_elsewhere", "register_cluster", "use_block_map"]
+__all__ = [
+    "BlockMap",
+    "MappedTable",
+    "enter_cluster",
+    "map_blocks",
+    "map_blocks_elsewhere",
+    "register_cluster",
+    "use_block_map",
+]
 
-BlockMap: TypeAlias = "Callable[[BlockTable, Callable[[Any, Any], Any], list[Any], Any], Iterable[Any] | None]"
+
+class MappedTable(Protocol):
+    """A table in blocks, such as a `BlockTable`."""
+
+    @property
+    def opened(self) -> OpenedSource:
+        """The blocks."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        ...
+
+
+BlockMap: TypeAlias = "Callable[[MappedTable, Callable[[Any, Any], Any], list[Any], Any], Iterable[Any] | None]"
 """Maps a function over items, each about one block, with what they share; None if it is to be done here."""
 
 _MAP: ContextVar[BlockMap | None] = ContextVar("committee_block_map", default=None)
@@ -47,12 +70,12 @@ def enter_cluster(source: BlockSource | None) -> Iterator[None]:
         yield
 
 
-def map_blocks(X: BlockTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any) -> Iterable[Any]:
+def map_blocks(X: MappedTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any) -> Iterable[Any]:
     """``function(item, shared)`` of each item, in order; the items are about one block each.
 
     Parameters
     ----------
-    X : BlockTable
+    X : MappedTable
         The table whose blocks the function loads.
     function : callable
         A function of a module, which other processes can import.
@@ -70,7 +93,7 @@ def map_blocks(X: BlockTable, function: Callable[[Any, Any], Any], items: list[A
 
 
 def map_blocks_elsewhere(
-    X: BlockTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any
+    X: MappedTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any
 ) -> Iterable[Any] | None:
     """The same on a cluster; None if the blocks are to be loaded here."""
     block_map = _MAP.get()

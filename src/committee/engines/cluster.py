@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from committee import _core
-    from committee.data.blocks import BlockTable
+    from committee.data.block_mapping import MappedTable
     from committee.data.sources import BlockSource
     from committee.engines.hosts.recovering import RecoveringHosts
     from committee.engines.hosts.traffic import Traffic
@@ -156,7 +156,7 @@ class ClusterContext:
             self._hosts = None
 
     def _map_blocks(
-        self, X: BlockTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any
+        self, X: MappedTable, function: Callable[[Any, Any], Any], items: list[Any], shared: Any
     ) -> list[Any] | None:
         """Work on the blocks of a table, on the workers; None if they are loaded faster than that."""
         if isinstance(X.opened.source, SequenceSource):

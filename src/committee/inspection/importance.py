@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
 from committee.base import resolve_seed
+from committee.data.block_mapping import enter_cluster
+from committee.data.blocks.opened import OpenedSource
+from committee.data.opening import open_table
 from committee.engines import get_engine
 from committee.engines.tree_model import present_trees
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.model_access import Response, TreeResponse, make_response, read_row_weights
+from committee.inspection.partition_importance import open_partitions, score_shuffles
 from committee.inspection.resampling import check_count
 from committee.inspection.shap import name_features, shap_values
 from committee.scoring import KnownProbabilities, KnownValues, choose_score
@@ -164,7 +169,7 @@ def permutation_importance(
     *,
     scoring: str | Callable[..., float] | None = None,
     n_repeats: int = 5,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | str | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Importance:
@@ -180,18 +185,25 @@ def permutation_importance(
     For trees of this library, the leaf of every row in every tree is found once; for a shuffled feature, only rows
     whose path has a split on it are traversed again, from that split on.
 
+    A table in partitions (a Dask or Ray collection, a Parquet file or folder, a list of tables) is predicted where its
+    partitions are, on its cluster or inside `committee.cluster`. The values of a shuffled feature travel to the driver
+    and back, since a row gets the value of any other row, and predictions travel to the driver; rows do not. The
+    result is that of the whole table in memory.
+
     Parameters
     ----------
     model : fitted estimator
         Of any library.
-    X, y : table and target
-        Rows to predict, preferably not the training rows.
+    X : table
+        Rows to predict, preferably not the training rows; in memory or in partitions.
+    y : array-like or str
+        The target, or the name of its column in X.
     scoring : str, callable or None
         A scorer of scikit-learn; by default accuracy or R².
     n_repeats : int, default=5
         Number of shuffles of each feature, K.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights of the rows in the score.
+    sample_weight : array-like of shape (n_rows,) or str, optional
+        Weights of the rows in the score, or the name of their column in X.
     random_state : int, RandomState, Generator or None
         Seed of the shuffles.
     n_jobs : int or None
@@ -214,24 +226,50 @@ def permutation_importance(
     >>> found.rank().tolist()
     [0, 1, 2]
     """
-    n_repeats = check_count("n_repeats", n_repeats, 1)
-    response = make_response(model, X, n_jobs=n_jobs)
+    n_repeats, seed = check_count("n_repeats", n_repeats, 1), resolve_seed(random_state)
+    table, target, weights = open_table(X, y, sample_weight)
+    if not isinstance(table, OpenedSource):
+        response = make_response(model, table, n_jobs=n_jobs)
+        score = _make_score(model, scoring, target, weights, response.n_rows)
+        shuffled = _shuffle_features(model, table, response, n_repeats, seed)
+        scored = ((feature, [score(*shuffle) for shuffle in shuffles]) for feature, shuffles in shuffled)
+        return _measure_decrease(scored, response.names, n_repeats)
+    try:
+        with enter_cluster(table.source):
+            parts = open_partitions(model, table, n_jobs)
+            score = _make_score(model, scoring, target, weights, table.n_rows)
+            draw = partial(_draw_orders, table.n_rows, n_repeats, seed)
+            return _measure_decrease(score_shuffles(parts, score, draw, n_repeats), parts.names, n_repeats)
+    finally:
+        if table is not X:
+            table.source.close()
+
+
+def _make_score(
+    model: EstimatorLike, scoring: str | Callable[..., float] | None, y: Any, sample_weight: Any, n_rows: int
+) -> Callable[[Any, Any], float]:
     target = np.asarray(y)
-    if target.shape[:1] != (response.n_rows,):
-        raise DataError(
-            f"X and y must have the same number of rows; got {response.n_rows} and a y of shape {target.shape}."
-        )
-    weights = read_row_weights(sample_weight, response.n_rows)
-    score = choose_score(model, scoring, target, weights)
-    seed, n_features = resolve_seed(random_state), len(response.names)
-    baseline, scores = np.nan, np.empty((n_features, n_repeats))
-    for feature, shuffles in _shuffle_features(model, X, response, n_repeats, seed):
+    if target.shape[:1] != (n_rows,):
+        raise DataError(f"X and y must have the same number of rows; got {n_rows} and a y of shape {target.shape}.")
+    return choose_score(model, scoring, target, read_row_weights(sample_weight, n_rows))
+
+
+def _measure_decrease(scored: Iterable[tuple[int, list[float]]], names: list[str], n_repeats: int) -> Importance:
+    """What the scores of shuffles are below that of the rows as they are, which comes first."""
+    baseline, scores = np.nan, np.empty((len(names), n_repeats))
+    for feature, found in scored:
         if feature < 0:
-            baseline = score(*next(iter(shuffles)))
+            (baseline,) = found
         else:
-            scores[feature] = [score(estimator, rows) for estimator, rows in shuffles]
+            scores[feature] = found
     p_values = (1.0 + (scores >= baseline).sum(axis=1)) / (1.0 + n_repeats)
-    return Importance("permutation", baseline - scores, response.names, float(baseline), p_values)
+    return Importance("permutation", baseline - scores, names, float(baseline), p_values)
+
+
+def _draw_orders(n_rows: int, n_repeats: int, seed: int, feature: int) -> NDArray[np.uint32]:
+    """For each shuffle of a feature the row that each row has its value from."""
+    rng = np.random.default_rng([seed, feature])
+    return np.stack([rng.permutation(n_rows) for _ in range(n_repeats)]).astype(np.uint32)
 
 
 def _shuffle_features(
@@ -241,12 +279,7 @@ def _shuffle_features(
 
     Where the predictions are found by the engine, the estimator holds them and X is the row numbers.
     """
-    n_rows = response.n_rows
-
-    def draw(feature: int) -> NDArray[np.uint32]:
-        rng = np.random.default_rng([seed, feature])
-        return np.stack([rng.permutation(n_rows) for _ in range(n_repeats)]).astype(np.uint32)
-
+    draw = partial(_draw_orders, response.n_rows, n_repeats, seed)
     if isinstance(response, TreeResponse):
         trees = response.model
         classes = getattr(model, "classes_", None)

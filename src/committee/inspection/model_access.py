@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     #: A feature by its number or name.
     FeatureKey: TypeAlias = int | str | np.integer[Any]
 
-__all__ = ["AnyResponse", "Response", "TreeResponse", "find_features", "make_response", "read_row_weights"]
+__all__ = [
+    "AnyResponse",
+    "Response",
+    "TreeResponse",
+    "find_features",
+    "find_tree_response",
+    "make_response",
+    "read_row_weights",
+]
 
 
 class Response(Protocol):
@@ -392,11 +400,7 @@ def make_response(
             "The 'response_method' argument must be 'auto', 'predict_proba' or 'decision_function'; got "
             f"{response_method!r}."
         )
-    if isinstance(model, type) or not (hasattr(model, "predict") or hasattr(model, "predict_proba")):
-        raise ParameterTypeError("The 'model' argument must be a fitted estimator with the method predict.")
-    classifies = is_classifier(model)
-    if classifies and isinstance(getattr(model, "classes_", None), list):
-        raise ParameterError("Classifiers with several outputs are not supported here; inspect one output at a time.")
+    classifies = _check_model(model)
     trees = _find_trees(model)
     raw = response_method == "decision_function"
     if trees is not None and (raw or trees.link != "other"):
@@ -411,6 +415,32 @@ def make_response(
     if not hasattr(model, method):
         raise ParameterError(f"{type(model).__name__} has no method {method!r}.")
     return AnyResponse(model, table, method)
+
+
+def find_tree_response(model: EstimatorLike, n_jobs: int) -> TreeResponse | None:
+    """The response of a model made of this library's trees without a table; None for any other model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of any library.
+    n_jobs : int
+        The engine's number of threads.
+    """
+    classifies, trees = _check_model(model), _find_trees(model)
+    if trees is None or trees.link == "other":
+        return None
+    return TreeResponse(trees, np.empty((0, trees.schema.n_features)), classifies, False, n_jobs)
+
+
+def _check_model(model: EstimatorLike) -> bool:
+    """Refuse what cannot be asked for predictions; whether it is a classifier."""
+    if isinstance(model, type) or not (hasattr(model, "predict") or hasattr(model, "predict_proba")):
+        raise ParameterTypeError("The 'model' argument must be a fitted estimator with the method predict.")
+    classifies = bool(is_classifier(model))
+    if classifies and isinstance(getattr(model, "classes_", None), list):
+        raise ParameterError("Classifiers with several outputs are not supported here; inspect one output at a time.")
+    return classifies
 
 
 def _find_trees(model: EstimatorLike) -> TreeModel | None:
