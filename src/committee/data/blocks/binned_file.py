@@ -17,6 +17,7 @@ import numpy as np
 from committee.data import binning
 from committee.data.dataset import Schema
 from committee.data.inputs import KINDS, InputColumns
+from committee.data.sources.read_ahead import advise_columns
 from committee.exceptions import DataError, DataTypeError, ModelFileError
 
 if TYPE_CHECKING:
@@ -320,7 +321,11 @@ class BinnedRows:
         held, wide = self.opened.map_columns(), self.opened.map_wide()
         for start in range(0, len(self), _ROWS_AT_ONCE):
             own: Any = slice(start, min(start + _ROWS_AT_ONCE, len(self)))
-            if self.rows is not None:
+            if self.rows is None:
+                following = own.stop, min(own.stop + _ROWS_AT_ONCE, len(self))
+                advise_columns(held, *following)
+                advise_columns(wide, *following)
+            else:
                 own = self.rows[own]
             yield start, np.asarray(held[:, own]), np.asarray(wide[:, own]) if wide.size else np.empty((0, 0), "<u4")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from committee.data.sources.read_ahead import advise_ranges, list_group_ranges
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class FileSource:
         self.n_blocks = len(self._parts)
         self.row_counts: Sequence[int] | None = [part.n_rows for part in self._parts]
         self._stream: _RowStream | None = None
+        self._latest = -1
 
     def load(self, block: int, columns: Sequence[str] | None = None) -> Any:
         """The rows of a block as a table of PyArrow."""
@@ -73,9 +75,18 @@ class FileSource:
         if _find_file_version(part.path) != self._versions[part.path]:
             raise DataError(f"{part.path} was changed while it was read; fit again.")
         wanted = None if columns is None else tuple(columns)
-        if not part.splits_group:
-            return _read_groups(part, wanted)
-        return self._read_split(part, wanted)
+        table = self._read_split(part, wanted) if part.splits_group else _read_groups(part, wanted)
+        # Blocks that are read one after the other; a worker of a cluster has some of them only.
+        if block == self._latest + 1 and block + 1 < self.n_blocks:
+            self._read_ahead(part, self._parts[block + 1], wanted)
+        self._latest = block
+        return table
+
+    def _read_ahead(self, part: _Part, following: _Part, columns: tuple[str, ...] | None) -> None:
+        """Let the system read the next block while this one is worked on."""
+        if _is_parquet(following.path) and (part.path, part.groups) != (following.path, following.groups):
+            metadata = _open_parquet(following.path).metadata
+            advise_ranges(following.path, list_group_ranges(metadata, following.groups, columns))
 
     def _read_split(self, part: _Part, columns: tuple[str, ...] | None) -> Any:
         """A part of a group of rows; what comes before it is read as well, unless it was loaded last."""
@@ -109,7 +120,7 @@ class FileSource:
         self._stream = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_stream": None}
+        return {**self.__dict__, "_stream": None, "_latest": -1}
 
 
 class _RowStream:
