@@ -53,20 +53,23 @@ format:  ## format Python and C++ code
 sanitize: sanitize-address sanitize-thread  ## run the tests of the core under ASan and UBSan, then under TSan
 
 # The interpreter is not instrumented, so the sanitizer runtime is preloaded. Python's own allocator would hide overruns.
-# Leak detection is off, because the interpreter does not free all memory at exit.
+# Leak detection is off, because the interpreter does not free all memory at exit. Reports go to the file of
+# stderr, which pytest must not capture: it would be lost with the process. Kernels of the GPU engine find their headers
+# beside the package.
 define run_sanitized
 	cmake -S . -B build/$@ -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPython_EXECUTABLE=$$(which $(PYTHON)) \
 	  -DSKBUILD_PROJECT_VERSION=dev -DCOMMITTEE_SANITIZE=$(1) >/dev/null
 	cmake --build build/$@
 	rm -rf build/$@/package && mkdir build/$@/package && cp -r src/committee build/$@/package/
 	rm -f build/$@/package/committee/_core*.so && cp build/$@/_core*.so build/$@/package/committee/
+	ln -sfn $(CURDIR)/cpp build/$@/cpp
 	env $(3) PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/$@/package \
 	  LD_PRELOAD="$(foreach lib,$(2) libstdc++.so.6,$(shell $(CXX) -print-file-name=$(lib)))" \
-	  $(PYTHON) -m pytest $(SANITIZED_TESTS)
+	  $(PYTHON) -m pytest --capture=sys $(SANITIZED_TESTS)
 endef
 
 sanitize-address:  ## run the tests of the core under ASan and UBSan
-	$(call run_sanitized,address$(comma)undefined,libasan.so libubsan.so,ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
+	$(call run_sanitized,address$(comma)undefined,libasan.so libubsan.so,ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1)
 
 # Threads of other libraries (scikit-learn's OpenMP) are not instrumented, so their locks are not seen. A process forked
 # from a multi-threaded one cannot start threads under this sanitizer.
@@ -82,6 +85,9 @@ fuzz: build  ## try hostile input: CASES=10000 SEED=0 SECONDS=60 ONLY=word (a ki
 
 fuzz-files:  ## changed trees of model files under ASan and UBSan, in a program without Python: CASES=10000 SEED=0
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.sanitized trees --cases $(CASES) --seed $(SEED)
+
+fuzz-core:  ## inputs chosen by the paths they take, for the readers of trees and bins and for the compiled module, under ASan and UBSan: SECONDS=60 SEED=0
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.guided --seconds $(or $(SECONDS),60) --seed $(SEED)
 
 fuzz-pool:  ## many callers of the thread pool under TSan, in a program without Python: CASES=10000 SEED=0
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.sanitized pool --cases $(CASES) --seed $(SEED)
@@ -124,4 +130,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test fuzz fuzz-files fuzz-pool fuzz-memory protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean
+.PHONY: help setup build test fuzz fuzz-core fuzz-files fuzz-pool fuzz-memory protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

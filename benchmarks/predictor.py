@@ -1,7 +1,8 @@
-"""Rows a second by the size of the batch, and exports: `python benchmarks/predictor.py`.
+"""Rows a second by the size of the batch, and exports: `python -m benchmarks.predictor`.
 
 100 boosted trees on 20 columns, one thread: the prepared predictor (dicts for one row, arrays for batches), `predict`,
-the compiled C file, onnxruntime, LightGBM and treelite, as far as they are installed. Best of several repetitions.
+the compiled C file, onnxruntime, LightGBM, treelite and lleaves, as far as they are installed. Best of several
+repetitions. ``--write`` puts the table into results/predictor.md.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import committee
 from committee.io import to_c
 
+RESULTS = Path(__file__).resolve().parent / "results"
 SIZES = (1, 10, 100, 1000, 10000)
 N_COLUMNS = 20
 
@@ -74,6 +76,7 @@ def add_others(X: np.ndarray, y: np.ndarray, model: Any, folder: Path) -> dict[s
         import lightgbm
 
         booster = lightgbm.LGBMClassifier(n_estimators=100, verbose=-1).fit(X, y).booster_
+        booster.save_model(folder / "m.txt")
         others["lightgbm"] = lambda rows: booster.predict(rows, num_threads=1)
         import treelite
 
@@ -81,29 +84,78 @@ def add_others(X: np.ndarray, y: np.ndarray, model: Any, folder: Path) -> dict[s
         others["treelite (gtil)"] = lambda rows: treelite.gtil.predict(loaded, rows, nthread=1)
     except ImportError:
         pass
+    try:
+        import lleaves
+
+        compiled = lleaves.Model(str(folder / "m.txt"))
+        compiled.compile()
+        others["lleaves"] = lambda rows: compiled.predict(rows, n_jobs=1)
+    except ImportError:
+        pass
     return others
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
-    given = parser.parse_args()
+def measure_all(seconds: float, folder: Path) -> list[str]:
+    """The lines of the table, and a note on sizes."""
     X, y = draw()
     model = committee.HistGradientBoostingClassifier(max_iter=100, n_jobs=1).fit(X, y)
     predictor = model.predictor()
     ways: dict[str, Callable[[Any], Any]] = {"predict_proba": model.predict_proba, "predictor": predictor.predict_proba}
+    committee.save(model, folder / "m.committee", strip=True)
+    notes = []
+    if shutil.which("cc"):
+        ways["C"], note = compile_c(model, folder)
+        notes.append(note)
+    ways |= add_others(X, y, model, folder)
+    titles = {"m.committee": "model file", "m.onnx": "ONNX", "m.txt": "LightGBM's text"}
+    sizes = {title: folder / name for name, title in titles.items() if (folder / name).exists()}
+    notes += [f"{title} {path.stat().st_size / 1024:,.0f} KiB" for title, path in sizes.items()]
+    lines = ["| rows a second | " + " | ".join(f"{size:,}" for size in SIZES) + " |", "|---|" + "--:|" * len(SIZES)]
+    row = dict(zip(predictor.columns, X[0].tolist(), strict=True))
+    one = 1.0 / measure(predictor.predict_proba_one, row, seconds)
+    lines.append(f"| predictor, a dict | {one:,.0f} |" + " |" * (len(SIZES) - 1))
+    print(*lines, sep="\n", flush=True)
+    for title, ask in ways.items():
+        rates = [size / measure(ask, np.ascontiguousarray(X[:size]), seconds) for size in SIZES]
+        lines.append(f"| {title} | " + " | ".join(f"{rate:,.0f}" for rate in rates) + " |")
+        print(lines[-1], flush=True)
+    lines += ["", "Sizes: " + ", ".join(notes) + "."]
+    print(lines[-1])
+    return lines
+
+
+def write_page(lines: list[str], load: float) -> None:
+    """Put the table into results/predictor.md."""
+    from benchmarks.machine import show_machine
+
+    text = """# Rows a second, by the size of the batch
+
+`python -m benchmarks.predictor --write`
+
+100 boosted trees of 31 leaves on 20 columns, probabilities of two classes, one thread, arrays of doubles; best of
+several repetitions. LightGBM, treelite and lleaves, where they are installed, have a model of LightGBM with as many
+trees and leaves; the others have the same model. treelite's `gtil` is its interpreter: its compiler is a package of its
+own since version 4. lleaves beside this library on larger batches is in [boosting](boosting.md).
+
+"""
+    page = text + "\n".join(lines) + f"\n\n{show_machine()}; load before the run {load:.2f}.\n"
+    (RESULTS / "predictor.md").write_text(page, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
+    parser.add_argument("--write", action="store_true", help="put the table into results/predictor.md")
+    given = parser.parse_args()
+    load = 0.0
+    if given.write:
+        from benchmarks.machine import measure_load
+
+        load = measure_load()
     with tempfile.TemporaryDirectory() as name:
-        note = "no C compiler"
-        if shutil.which("cc"):
-            ways["C"], note = compile_c(model, Path(name))
-        ways |= add_others(X, y, model, Path(name))
-        print("rows a second | " + " | ".join(str(size) for size in SIZES) + "\n" + "---|" * (len(SIZES) + 1))
-        row = dict(zip(predictor.columns, X[0].tolist(), strict=True))
-        print(f"predictor, a dict | {1.0 / measure(predictor.predict_proba_one, row, given.seconds):,.0f} |")
-        for title, ask in ways.items():
-            rates = [size / measure(ask, np.ascontiguousarray(X[:size]), given.seconds) for size in SIZES]
-            print(f"{title} | " + " | ".join(f"{rate:,.0f}" for rate in rates), flush=True)
-        print(note)
+        lines = measure_all(given.seconds, Path(name))
+    if given.write:
+        write_page(lines, load)
 
 
 if __name__ == "__main__":

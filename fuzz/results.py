@@ -37,11 +37,15 @@ ROWS = {
 FAULT_ROWS = {
     "allocations": "requests of the core for memory that failed, each of them once",
     "trees": "changed trees in a C++ program under ASan and UBSan",
+    "guided trees": "inputs of the reader of trees, guided by coverage, under ASan and UBSan",
+    "guided bins": "inputs of the readers of bins, guided by coverage, under ASan and UBSan",
+    "guided border": "sessions of calls of the core with changed arguments, guided by coverage, under ASan and UBSan",
     "pool": "calls of the thread pool in a C++ program under TSan",
     "kills": "kills while a model is saved",
     "interrupts": "interrupted calls",
     "protections": "protections taken out once, to see a test fail",
-    "sanitizers": "tests under sanitizers",
+    "address": "tests under ASan and UBSan, x86-64",
+    "thread": "tests under TSan, x86-64",
 }
 
 

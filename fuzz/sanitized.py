@@ -29,25 +29,30 @@ class Program(NamedTuple):
     sanitizers: str
     sources: tuple[str, ...]
     """Patterns below the root."""
+    guided: bool = False
+    """Whether its inputs are chosen by the paths that they take (`fuzz.guided`)."""
 
 
 SHARED = ("cpp/src/parallel/*.cpp", "cpp/src/base/file_memory.cpp")
+TREES = (
+    "fuzz/native/trees.cpp",
+    *SHARED,
+    "cpp/src/base/*.cpp",
+    "cpp/src/predict/*.cpp",
+    "cpp/src/explain/*.cpp",
+    "cpp/src/tree/arena*.cpp",
+    "cpp/src/tree/tree_summary.cpp",
+    "cpp/src/split/impurity.cpp",
+    "cpp/src/binning/bin_lookup.cpp",
+)
+BINS = ("fuzz/native/bins.cpp", *SHARED, "cpp/src/base/*.cpp", "cpp/src/binning/*.cpp")
+#: The driver of guided programs, and what it is told by the compiler; it is not told about itself.
+DRIVER, REPORTED = "fuzz/native/guided.cpp", ("-fsanitize-coverage=trace-pc,trace-cmp", "-DCOMMITTEE_GUIDED")
 PROGRAMS = {
-    "trees": Program(
-        "address,undefined",
-        (
-            "fuzz/native/trees.cpp",
-            *SHARED,
-            "cpp/src/base/*.cpp",
-            "cpp/src/predict/*.cpp",
-            "cpp/src/explain/*.cpp",
-            "cpp/src/tree/arena*.cpp",
-            "cpp/src/tree/tree_summary.cpp",
-            "cpp/src/split/impurity.cpp",
-            "cpp/src/binning/bin_lookup.cpp",
-        ),
-    ),
+    "trees": Program("address,undefined", TREES),
     "pool": Program("thread", ("fuzz/native/pool.cpp", *SHARED)),
+    "guided_trees": Program("address,undefined", (DRIVER, *TREES), guided=True),
+    "guided_bins": Program("address,undefined", (DRIVER, *BINS), guided=True),
 }
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fno-omit-frame-pointer", "-ffp-contract=off", "-pthread")
 RUNTIME = {"ASAN_OPTIONS": "abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1:abort_on_error=1"}
@@ -66,7 +71,7 @@ def build_program(name: str, instead: Mapping[Path, Path] | None = None, place: 
     program, compiler = PROGRAMS[name], find_compiler()
     if compiler is None:
         raise FileNotFoundError("A C++ compiler with sanitizers is needed.")
-    folder = ROOT / "build" / "sanitized" / program.sanitizers.replace(",", "-")
+    folder = ROOT / "build" / "sanitized" / (program.sanitizers.replace(",", "-") + "-guided" * program.guided)
     sources = sorted({source for pattern in program.sources for source in ROOT.glob(pattern)})
     newest = max(path.stat().st_mtime for path in (*ROOT.glob("cpp/**/*.hpp"), *ROOT.glob("fuzz/native/*.hpp")))
     sanitize = (f"-fsanitize={program.sanitizers}", "-fno-sanitize-recover=all")
@@ -78,7 +83,8 @@ def build_program(name: str, instead: Mapping[Path, Path] | None = None, place: 
         if not made.exists() or made.stat().st_mtime < max(newest, source.stat().st_mtime) or source.parent == place:
             made.parent.mkdir(parents=True, exist_ok=True)
             include = (f"-I{ROOT / 'cpp' / 'include'}", f"-I{ROOT / 'cpp' / 'src'}")
-            subprocess.run([compiler, *FLAGS, *sanitize, *include, "-c", str(source), "-o", str(made)], check=True)
+            own = () if source == ROOT / DRIVER else (*sanitize, *(REPORTED if program.guided else ()))
+            subprocess.run([compiler, *FLAGS, *own, *include, "-c", str(source), "-o", str(made)], check=True)
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -99,7 +105,7 @@ def run_program(built: Path, seed: int, cases: int) -> dict[str, Any]:
 def main() -> None:
     """Compile and run one program."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.sanitized", description=__doc__)
-    parser.add_argument("program", choices=PROGRAMS)
+    parser.add_argument("program", choices=[name for name, program in PROGRAMS.items() if not program.guided])
     parser.add_argument("--cases", type=int, default=10000, help="how many trees, or calls of each caller (10000)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")

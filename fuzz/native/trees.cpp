@@ -1,9 +1,9 @@
 // The reader of trees under a sanitizer: whatever the arrays of a model file say, they are refused,
 // or every kernel that reads trees answers, the same by every path.
 //
-// With Clang's libFuzzer: clang++ -fsanitize=fuzzer,address -DCOMMITTEE_LIBFUZZER ... With any
-// compiler: the program makes valid trees and changes them itself. Usage: trees [seed] [cases]
-// [first]. Prints counts as JSON.
+// The program makes valid trees and changes them itself. Usage: trees [seed] [cases] [first].
+// Prints counts as JSON. With COMMITTEE_GUIDED it is guided.cpp, or libFuzzer, that makes the
+// inputs.
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -14,11 +14,13 @@
 #include <random>
 #include <string>
 
+#include "changes.hpp"
 #include "committee/binning.hpp"
 #include "committee/parallel.hpp"
 #include "committee/predict.hpp"
 #include "committee/shap.hpp"
 #include "committee/tree_summary.hpp"
+#include "guided.hpp"
 #include "tree_input.hpp"
 
 namespace {
@@ -179,23 +181,6 @@ bool ask_all(const u8* data, std::size_t size) {
   return true;
 }
 
-}  // namespace
-
-#ifdef COMMITTEE_LIBFUZZER
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  ask_all(data, size);
-  return 0;
-}
-
-#else
-
-namespace {
-
-u32 below(std::mt19937& draw, u32 n) {
-  return draw() % n;
-}
-
 void grow(GrownTree& tree, u32 node, u32 depth, const ArenaOptions& options, bool categories,
           std::mt19937& draw) {
   if (depth == 0 || below(draw, 5) == 0) return;
@@ -243,65 +228,26 @@ Trees draw_trees(std::mt19937& draw) {
   return compact_trees(grown, options);
 }
 
-// A number that a reader may stumble over.
-u64 draw_odd(std::mt19937& draw) {
-  constexpr u64 kOdd[] = {0,
-                          1,
-                          2,
-                          0x7F,
-                          0xFF,
-                          0xFFFF,
-                          0x7FFFFFFF,
-                          0x80000000,
-                          0xFFFFFFFF,
-                          0x0FFFFFFF,
-                          0x20000000,
-                          0x40000000,
-                          0x7FF0000000000000,
-                          0xFFF8000000000001,
-                          0x7FC00000,
-                          0x8000000000000000,
-                          ~u64{0}};
-  return below(draw, 3) ? kOdd[below(draw, std::size(kOdd))] : u64{draw() % 64};
+}  // namespace
+
+#ifdef COMMITTEE_GUIDED
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ask_all(data, size);
+  return 0;
 }
 
-void change(std::vector<u8>& bytes, std::mt19937& draw) {
-  if (bytes.empty()) return;
-  const auto place = [&](std::size_t size) {
-    return draw() % std::max<std::size_t>(1, (bytes.size() - size + 1) / size) * size;
-  };
-  const u64 odd = draw_odd(draw);
-  switch (below(draw, 7)) {
-    case 0:
-      bytes[draw() % bytes.size()] ^= static_cast<u8>(1u << below(draw, 8));
-      break;
-    case 1:
-    case 2:
-      if (bytes.size() >= 4) std::memcpy(&bytes[place(4)], &odd, 4);
-      break;
-    case 3:
-      if (bytes.size() >= 8) std::memcpy(&bytes[place(8)], &odd, 8);
-      break;
-    case 4: {  // one more or less of a number
-      if (bytes.size() < 4) break;
-      const std::size_t at = place(4);
-      u32 number;
-      std::memcpy(&number, &bytes[at], 4);
-      number += below(draw, 2) ? 1 : -1;
-      std::memcpy(&bytes[at], &number, 4);
-      break;
-    }
-    case 5: {  // a piece of it elsewhere
-      const std::size_t size = std::min<std::size_t>(bytes.size(), 4u << below(draw, 4));
-      std::memmove(&bytes[draw() % (bytes.size() - size + 1)],
-                   &bytes[draw() % (bytes.size() - size + 1)], size);
-      break;
-    }
-    default:  // a field of the header
-      if (bytes.size() >= 4 * kFields) std::memcpy(&bytes[4 * below(draw, kFields)], &odd, 4);
-  }
-  if (below(draw, 40) == 0) bytes.resize(draw() % bytes.size());
+std::vector<u8> fuzz::draw_input(std::mt19937& draw) {
+  return TreeWriter::write(draw_trees(draw));
 }
+
+void fuzz::change_input(std::vector<u8>& bytes, std::mt19937& draw) {
+  change_bytes(bytes, kFields, draw);
+}
+
+#else
+
+namespace {
 
 unsigned seed = 0;
 long number = 0;
@@ -332,7 +278,7 @@ int main(int argc, char** argv) {
     std::vector<u8> bytes = TreeWriter::write(draw_trees(draw));
     const bool whole = below(draw, 8) == 0;
     for (u32 k = whole ? 0 : 1 + below(draw, below(draw, 3) ? 2 : 8); k > 0; --k)
-      change(bytes, draw);
+      change_bytes(bytes, kFields, draw);
     limit_time(10);  // of the processor; a case that takes longer hangs
     const bool taken = ask_all(bytes.data(), bytes.size());
     if (whole && !taken) fail("whole trees are refused");

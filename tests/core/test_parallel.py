@@ -20,6 +20,8 @@ from tests.interrupts import count_polls, interrupt_at_poll
 
 HANG = 600.0  # seconds after which a test gives up; no result depends on it
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+# TSan has a thread of its own, which wakes now and then.
+counts_threads = pytest.mark.skipif("tsan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer has a thread too")
 
 
 def run_python(code: str) -> str:
@@ -130,6 +132,7 @@ def test_one_thread_means_no_thread() -> None:
 
 
 @linux_only
+@counts_threads
 def test_threads_start_on_demand_and_stay() -> None:
     code = COUNT_THREADS + (
         "print(*[(_core.testing.parallel_for(50, k, lambda i: None), count() - before)[1] for k in (2, 4, 3, 1000)])"
@@ -138,6 +141,7 @@ def test_threads_start_on_demand_and_stay() -> None:
 
 
 @linux_only
+@counts_threads
 def test_waiting_threads_sleep() -> None:
     """Once the pool is idle its threads do not run at all: nothing wakes them but work."""
     code = """

@@ -36,6 +36,30 @@ MODELS: dict[str, tuple[Callable[[], Any], Any, dict[str, Any], Any]] = {
         {},
         RANKS,
     ),
+    "glass box": (
+        lambda: committee.ExplainableBoostingRegressor(max_iter=3, outer_bags=2, random_state=0, n_jobs=1),
+        X,
+        {},
+        VALUES,
+    ),
+    "distribution": (
+        lambda: committee.DistributionalBoostingRegressor(n_estimators=2, random_state=0, n_jobs=1),
+        X,
+        {},
+        VALUES,
+    ),
+    "several outputs": (
+        lambda: committee.ExtraTreesRegressor(n_estimators=2, max_depth=5, random_state=0, n_jobs=1),
+        X,
+        {},
+        np.column_stack([VALUES, -VALUES]),
+    ),
+    "stack": (
+        lambda: committee.StackingRegressor([("tree", committee.DecisionTreeRegressor(max_depth=4))], "mean", cv=2),
+        X,
+        {},
+        VALUES,
+    ),
 }
 
 

@@ -21,7 +21,7 @@ def test_the_script_draws(path, monkeypatch, capsys):
     monkeypatch.setattr(plt, "show", lambda: shown.extend(plt.get_fignums()))
     runpy.run_path(str(path), run_name="__main__")
     if path.stem == "plot_california" and not shown:
-        assert "California housing is not here" in capsys.readouterr().out
+        assert "California housing was not found" in capsys.readouterr().out
         pytest.skip("California housing is not in scikit-learn's data folder nor in COMMITTEE_DATA")
     assert shown
     for number in shown:

@@ -87,8 +87,8 @@ std::shared_ptr<const BinnedMatrix> select_columns(const BinnedMatrix& from,
   }
   auto made = allocate_binned(from.n_rows, columns.size(), bins);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::memcpy(made->columns.data() + c * made->column_stride, from.column(columns[c]),
-                from.n_rows);
+    std::copy_n(from.column(columns[c]), from.n_rows,
+                made->columns.data() + c * made->column_stride);
     const AlignedBuffer<u32>& codes = from.wide[columns[c]];
     if (!codes.empty()) std::memcpy(made->wide[c].data(), codes.data(), codes.size() * sizeof(u32));
   }
@@ -106,11 +106,10 @@ std::shared_ptr<const BinnedMatrix> slice_rows(const BinnedMatrix& data, std::si
   }
   auto made = allocate_binned(end - begin, data.n_cols, data.bins);
   for (std::size_t c = 0; c < data.n_cols; ++c) {
-    std::memcpy(made->columns.data() + c * made->column_stride, data.column(c) + begin,
-                end - begin);
+    std::copy_n(data.column(c) + begin, end - begin,
+                made->columns.data() + c * made->column_stride);
     const AlignedBuffer<u32>& codes = data.wide[c];
-    if (!codes.empty())
-      std::memcpy(made->wide[c].data(), codes.data() + begin, (end - begin) * sizeof(u32));
+    if (!codes.empty()) std::copy_n(codes.data() + begin, end - begin, made->wide[c].data());
   }
   return made;
 }

@@ -1,0 +1,426 @@
+"""Calls of the compiled module with changed arguments, under ASan and UBSan, guided by coverage.
+
+`fuzz.recording` records what small sessions of the library pass to the compiled module. A case repeats a session with
+some arguments changed (`fuzz.changes`). A case that takes a path none took before is kept, and changed further. Each
+call must return, or raise an exception that says what is wrong; the sanitizers see any other access to memory.
+
+Usage: python -m fuzz.guided border. A case that was found runs again by
+`python -m fuzz.guided border --repeat '["tree", [[0, 1, 2]]]'`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import faulthandler
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from fuzz.runner import ROOT
+from fuzz.sanitized import FLAGS, find_compiler
+
+__all__ = ["build_core", "run_border"]
+
+#: Seconds of a case before it is interrupted, as a user would do; a number of rounds may ask for hours of work.
+MOST_SECONDS, MOST_WAITING = 3.0, 60.0
+MOST_CHANGES = 6
+#: What says that arguments are wrong.
+REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError, KeyError, BufferError)
+Case = tuple[str, list[tuple[int, int, int]]]
+CORPUS = ROOT / "fuzz" / "native" / "border.corpus"
+MOST_KEPT = 400
+METHODS = ("predict", "predict_proba", "apply", "score_samples", "predict_survival_function", "staged_predict")
+ASAN_OPTIONS = (
+    "detect_leaks=0",
+    "verify_asan_link_order=0",
+    "allocator_may_return_null=1",
+    "max_allocation_size_mb=2048",
+)
+
+
+# --- building ------------------------------------------------------------------------------------------------------
+
+
+def build_core() -> tuple[Path, Path]:
+    """The folder of a package whose core is instrumented, and the library that counts its paths."""
+    folder, compiler = ROOT / "build" / "fuzz-core", find_compiler()
+    if compiler is None:
+        raise FileNotFoundError("A C++ compiler with sanitizers is needed.")
+    settings = {
+        "CMAKE_BUILD_TYPE": "RelWithDebInfo",
+        "Python_EXECUTABLE": sys.executable,
+        "SKBUILD_PROJECT_VERSION": "dev",
+        "COMMITTEE_SANITIZE": "address,undefined",
+        "CMAKE_CXX_FLAGS": "-fsanitize-coverage=trace-pc -fno-sanitize-recover=undefined",
+        "CMAKE_CXX_COMPILER": compiler,
+    }
+    given = [f"-D{name}={value}" for name, value in settings.items()]
+    subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *given], check=True, stdout=2)
+    subprocess.run(["cmake", "--build", str(folder)], check=True, stdout=2)
+    package = folder / "package"
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(ROOT / "src" / "committee", package / "committee", ignore=shutil.ignore_patterns("_core*.so"))
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    shutil.copy(folder / f"_core{suffix}", package / "committee")
+    library = folder / "libcoverage.so"
+    source = ROOT / "fuzz" / "native" / "coverage_library.cpp"
+    subprocess.run([compiler, *FLAGS, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    return package, library
+
+
+def make_environment(package: Path, library: Path) -> dict[str, str]:
+    """Variables of a process that runs cases: the library is loaded first, so that its operator new is taken."""
+    compiler = find_compiler() or "c++"
+
+    def find(name: str) -> str:
+        return subprocess.run([compiler, f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout
+
+    loaded = [str(library), *(find(name).strip() for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"))]
+    return os.environ | {
+        "LD_PRELOAD": " ".join(loaded),
+        "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)]),
+        "PYTHONMALLOC": "malloc",
+        "ASAN_OPTIONS": ":".join(ASAN_OPTIONS),
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+# --- cases ---------------------------------------------------------------------------------------------------------
+
+
+def make_sessions() -> dict[str, Callable[[], Any]]:
+    """Small uses of the library, by the name of a family."""
+    import numpy as np
+
+    import committee
+    from committee import _core, inspection
+    from tests.faults.allocation import FAMILIES, SPARSE, X, fit_family
+
+    def use(name: str) -> None:
+        make, y = FAMILIES[name]
+        model = fit_family(make(), name)
+        for ask in (
+            *(lambda method=method: getattr(model, method)(X[:9]) for method in METHODS),  # type: ignore[misc]
+            lambda: read_again(getattr(model, "_trees", None) or model.tree_._trees),
+            lambda: inspection.shap_values(model, X[:4]),
+            lambda: inspection.shap_values(model, X[:2], interactions=True),
+            lambda: inspection.shap_values(model, X[:3], background=X[:10]),
+            lambda: inspection.partial_dependence(model, X[:20], [0], grid_resolution=4),
+            lambda: inspection.permutation_importance(model, X[:20], y[:20], n_repeats=1),
+        ):
+            with contextlib.suppress(Exception):  # not every family has each of them
+                ask()
+
+    def read_again(trees: Any) -> None:
+        """As a model file does: from arrays, which are checked."""
+        made = _core.Trees.from_arrays(trees.__getstate__())
+        made.apply(X[:5], 1)
+        made.describe(0, "gini")
+        made.number_depth_first()
+        _core.concatenate_trees([made, made.select(0, 1)])
+        bins = _core.load_bins(_core.save_bins(_core.BinMapper.fit(X, None, np.zeros(X.shape[1], np.uint32), 255, 1)))
+        _core.select_columns(_core.slice_rows(bins.transform(X, 1), 3, 9), np.array([0, 2], np.uint32))
+
+    def use_sparse() -> None:
+        model = committee.RandomForestClassifier(2, random_state=0, n_jobs=1, oob_score=True)
+        model.fit(SPARSE, np.arange(len(X)) % 3).predict(SPARSE[:5])
+
+    def use_glass_box() -> None:
+        model = committee.ExplainableBoostingClassifier(max_iter=2, outer_bags=1, random_state=0, n_jobs=1)
+        model.fit(X, X[:, 0] > 0).predict(X)
+
+    def use_tools() -> None:
+        """What other modules use one by one: summaries of blocks, draws, sums and quantiles."""
+        none, times = np.zeros(X.shape[1], np.uint32), np.abs(X[:, 0])
+        summary, other = _core.TableSummary(True, none, 255), _core.TableSummary(True, none, 255)
+        summary.add(X[:30], None, 1)
+        other.add(X[30:], times[30:], 1)
+        summary.merge(other)
+        mapper = _core.learn_bins(X, None, none, 255, summary, 1)
+        builder = _core.BinnedBuilder(mapper, len(X))
+        builder.write(X[:50], 0, 1)
+        builder.write(X[50:], 50, 1)
+        bins = builder.finish()
+        _core.choose_bin_sample(len(X), times)
+        sampling = _core.RowSampling()
+        sampling.n_draws, sampling.n_features = 5, 2
+        _core.draw_block_rows(sampling, 1, 2, len(X), 3, 40)
+        _core.draw_member_features(sampling, 1, 2, 4)
+        draws = _core.RowDraws(times, len(X))
+        params = _core.BoostingParams()
+        params.subsample = 0.5
+        draws.draw(params, 3)
+        params.subsample, params.goss_top, params.goss_other = 1.0, 0.2, 0.1
+        draws.draw_by_gradient(times, params, 3)
+        _core.find_staged_medians(X[:6], times[:4], 0.5, 1)
+        total = _core.sum_exactly(X[:, 0], times)
+        _core.round_exact(total)
+        _core.divide_exact(total, _core.sum_exactly(times))
+        _core.add_packed_words(_core.pack_words(np.arange(300)), np.zeros(300, np.int64))
+        _core.sum_comparable_pairs((X[:, 1] > 0).astype(np.uint8), times, X[:, 2], times, times)
+        labels = (X[:, 0] > 0).astype(np.uint32)
+        units, levels, sum_ = _core.start_stump_weights(times)
+        _core.StumpBlock(bins, labels, 2, units, levels, sum_, 1)
+        _core.find_pruning_path(bins, None, labels[:, None], [2], None, times, _core.GrowParams())
+        search = _core.QuantileSearch([0.2, 0.9], 16)
+        while not search.finished:
+            search.take(_core.count_digits(search.step, 0, times, None))
+
+    def use_more() -> None:
+        values = X[:, 0] + X[:, 1]
+        forest = committee.RandomForestClassifier(2, random_state=0, n_jobs=1).fit(X, values > 0)
+        inspection.oob_importance(forest, X, values > 0, n_repeats=1)
+        committee.DistributionalBoostingRegressor(n_estimators=2, random_state=0, n_jobs=1).fit(X, values).predict(X)
+        committee.AdaBoostRegressor(n_estimators=3, random_state=0).fit(X, values).predict(X[:5])
+
+    sessions: dict[str, Callable[[], Any]] = {name: (lambda name=name: use(name)) for name in FAMILIES}  # type: ignore[misc]
+    return sessions | {"sparse": use_sparse, "glass box": use_glass_box, "tools": use_tools, "more": use_more}
+
+
+def record_sessions() -> dict[str, list[Any]]:
+    """The steps of every session."""
+    from fuzz.recording import record
+
+    warnings.simplefilter("ignore")
+    recorded = {}
+    for name, session in make_sessions().items():
+        with contextlib.suppress(Exception):  # a session of which a part fails has the steps up to there
+            session()  # what is made at the first use is not recorded
+        recorded[name] = record(session)
+    return {name: steps for name, steps in recorded.items() if steps}
+
+
+class Slow(Exception):
+    """The time of a case is over."""
+
+
+def run_case(steps: list[Any], changes: list[tuple[int, int, int]], counts: dict[str, int]) -> None:
+    """Repeat the steps; an exception that is no refusal is raised."""
+    from fuzz.changes import change_step
+    from fuzz.recording import Reference, find_call, thaw
+
+    results: dict[int, Any] = {}
+    known: list[Reference] = []
+    for number, step in enumerate(steps):
+        for at, place, how in changes:
+            if at % len(steps) == number:
+                step = change_step(step, place, how, known)
+        try:
+            args, kwargs = thaw(step.args, results), thaw(step.kwargs, results)
+            counts["calls"] += 1
+            results[number] = find_call(step.name)(*args, **kwargs)
+        except REFUSALS:
+            counts["refused"] += 1
+            continue
+        kind = type(results[number]).__name__
+        known.append(Reference(number, -1, kind))
+
+
+class Coverage:
+    """What the preloaded library counts."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL(None)
+        self.base = _find_base()
+        self.library.coverage_start.argtypes = [ctypes.c_size_t]
+        for name in ("coverage_count_new", "coverage_count_pairs"):
+            getattr(self.library, name).restype = ctypes.c_size_t
+
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        self.library.coverage_start(self.base)
+        yield
+
+    def count_new(self, by_class: bool = True) -> int:
+        return int(self.library.coverage_count_new(int(by_class)))
+
+    def count_pairs(self) -> int:
+        return int(self.library.coverage_count_pairs())
+
+    def forget(self) -> None:
+        self.library.coverage_forget()
+
+
+def _find_base() -> int:
+    """Where the compiled module lies in memory."""
+    from committee import _core
+
+    name = Path(str(_core.__file__)).name
+    lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    return min(int(line.partition("-")[0], 16) for line in lines if line.endswith(name))
+
+
+class Worker:
+    """Runs cases in this process until the time is over."""
+
+    def __init__(self, seed: int, note: Path) -> None:
+        self.sessions = record_sessions()
+        self.coverage = Coverage()
+        self.draw = random.Random(seed)
+        self.corpus: list[Case] = []
+        self.counts = {"executions": 0, "calls": 0, "refused": 0, "stopped": 0}
+        self.findings: list[str] = []
+        self.note = os.open(note, os.O_RDWR | os.O_CREAT)
+        signal.signal(signal.SIGALRM, self._stop)
+
+    def _stop(self, *_: Any) -> None:
+        raise Slow
+
+    def run(self, case: Case, by_class: bool = True) -> int:
+        """How many new features a case has."""
+        text = json.dumps(case).encode().ljust(2000)
+        os.pwrite(self.note, text, 0)
+        self.counts["executions"] += 1
+        faulthandler.dump_traceback_later(MOST_WAITING, exit=True)
+        signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+        with self.coverage.measured():
+            try:
+                run_case(self.sessions[case[0]], case[1], self.counts)
+            except Slow:
+                self.counts["stopped"] += 1
+            except Exception as error:  # anything else is a finding
+                self.findings.append(f"{json.dumps(case)}: {type(error).__name__}: {str(error)[:300]}")
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+        return self.coverage.count_new(by_class)
+
+    def change_case(self, case: Case) -> Case:
+        name, changes = case[0], list(case[1])
+        choice = self.draw.random()
+        if changes and choice < 0.15:
+            del changes[self.draw.randrange(len(changes))]
+        elif changes and choice < 0.35:
+            at = self.draw.randrange(len(changes))
+            changes[at] = (*changes[at][:2], self.draw.randrange(1 << 30))
+        if not changes or (choice >= 0.35 and len(changes) < MOST_CHANGES):
+            step = self.draw.randrange(len(self.sessions[name]))
+            changes.append((step, self.draw.randrange(1 << 16), self.draw.randrange(1 << 30)))
+        return name, changes
+
+    def work(self, cases: int, seconds: float, given: list[Case]) -> None:
+        """Run the given cases, then changes of those that were worth keeping."""
+        until = time.monotonic() + seconds
+        first: list[Case] = [(name, []) for name in self.sessions]
+        for case in [*first, *(case for case in given if case[0] in self.sessions)]:
+            if self.run(case) or not case[1]:
+                self.corpus.append(case)
+        while (not cases or self.counts["executions"] < cases) and (not seconds or time.monotonic() < until):
+            newest = self.corpus[-max(1, len(self.corpus) // 4) :]
+            case = self.change_case(self.draw.choice(newest if self.draw.random() < 0.5 else self.corpus))
+            if self.run(case):
+                self.corpus.append(case)
+
+    def find_shortest(self) -> list[Case]:
+        """Of the corpus, the cases of fewest changes that reach all that was reached."""
+        self.coverage.forget()
+        ordered = sorted(self.corpus, key=lambda case: (len(case[1]), case))
+        return [case for case in ordered if self.run(case, by_class=False) and case[1]]
+
+
+def read_corpus() -> list[Case]:
+    """The cases that are kept, a line of JSON each."""
+    lines = CORPUS.read_text("ascii").splitlines() if CORPUS.exists() else []
+    return [(name, [tuple(change) for change in changes]) for name, changes in map(json.loads, lines)]
+
+
+def serve(seed: int, cases: int, seconds: float, note: Path, found: Path) -> None:
+    """The process that runs cases; it writes its counts and the cases worth keeping."""
+    faulthandler.enable()
+    worker = Worker(seed, note)
+    worker.work(cases, seconds, read_corpus())
+    counts = {**worker.counts, "new inputs": len(worker.corpus), "pairs of blocks": worker.coverage.count_pairs()}
+    findings = list(worker.findings)
+    shortest = worker.find_shortest()
+    found.write_text(json.dumps({"counts": counts, "findings": findings, "cases": shortest}), encoding="utf-8")
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _run_one(seed: int, args: argparse.Namespace, env: dict[str, str], folder: Path) -> dict[str, Any]:
+    """One process after another until the time is over: a crash ends one of them."""
+    note, found = folder / f"{seed}.case", folder / f"{seed}.json"
+    until, results, n_crashes = time.monotonic() + args.seconds, [], 0
+    while not results or (args.seconds and until - time.monotonic() > 5.0 and results[-1]["crashes"]):
+        seconds = max(1.0, until - time.monotonic()) if args.seconds else 0.0
+        own = seed + 1000 * n_crashes
+        command = [sys.executable, "-m", "fuzz.border", str(own), str(args.cases), str(seconds), str(note), str(found)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT)
+        if done.returncode == 0:
+            kept = json.loads(found.read_text(encoding="utf-8"))
+            results.append({**kept, "crashes": 0, "said": ""})
+        else:
+            n_crashes += 1
+            case = note.read_bytes().decode().strip() if note.exists() else "before the first case"
+            results.append({"counts": {}, "findings": [], "cases": [], "crashes": 1, "said": f"{case}\n{done.stderr}"})
+    keys = ("executions", "calls", "refused", "stopped", "new inputs")
+    counts = {key: sum(one["counts"].get(key, 0) for one in results) for key in keys}
+    counts |= {"crashes": n_crashes, "pairs of blocks": max(one["counts"].get("pairs of blocks", 0) for one in results)}
+    return {
+        "counts": counts,
+        "findings": [text for one in results for text in one["findings"]],
+        "cases": [case for one in results for case in one["cases"]],
+        "said": [one["said"] for one in results if one["said"]],
+    }
+
+
+def run_border(args: argparse.Namespace) -> dict[str, Any]:
+    """Run cases in as many processes as asked for; counts of all of them."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    package, library = build_core()
+    env = make_environment(package, library)
+    with tempfile.TemporaryDirectory(prefix="border-") as name, ThreadPoolExecutor(args.jobs) as threads:
+        seeds = range(args.seed, args.seed + args.jobs)
+        results = list(threads.map(lambda seed: _run_one(seed, args, env, Path(name)), seeds))
+    for one in results:
+        print(*one["said"], *one["findings"][:20], sep="\n")
+    if args.grow:
+        kept = {json.dumps(case): len(case[1]) for one in results for case in one["cases"]}
+        lines = sorted(kept, key=lambda text: (kept[text], text))[:MOST_KEPT]
+        CORPUS.write_text("\n".join(lines) + "\n", "ascii")
+    keys = ("executions", "calls", "refused", "stopped", "new inputs", "crashes")
+    counts = {key: sum(one["counts"][key] for one in results) for key in keys}
+    counts["findings"] = sum(len(one["findings"]) for one in results)
+    return {**counts, "pairs of blocks": max(one["counts"]["pairs of blocks"] for one in results)}
+
+
+def repeat(text: str) -> None:
+    """Run one case in a process of its own and show what each step returns or raises."""
+    package, library = build_core()
+    command = [sys.executable, "-m", "fuzz.border", "--repeat", text]
+    sys.exit(subprocess.run(command, check=False, env=make_environment(package, library), cwd=ROOT).returncode)
+
+
+def _show_case(text: str) -> None:
+    from fuzz.changes import change_step
+
+    faulthandler.enable()
+    (name, changes), counts = json.loads(text), {"calls": 0, "refused": 0}
+    steps = record_sessions()[name]
+    for at, place, how in changes:
+        print(at % len(steps), change_step(steps[at % len(steps)], place, how, []), flush=True)
+    run_case(steps, changes, counts)
+    print(counts)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--repeat":
+        _show_case(sys.argv[2])
+    else:
+        serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4]), Path(sys.argv[5]))
