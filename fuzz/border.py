@@ -64,7 +64,7 @@ def build_core() -> tuple[Path, Path]:
         "Python_EXECUTABLE": sys.executable,
         "SKBUILD_PROJECT_VERSION": "dev",
         "COMMITTEE_SANITIZE": "address,undefined",
-        "CMAKE_CXX_FLAGS": "-fsanitize-coverage=trace-pc -fno-sanitize-recover=undefined",
+        "COMMITTEE_COVERAGE": "ON",
         "CMAKE_CXX_COMPILER": compiler,
     }
     given = [f"-D{name}={value}" for name, value in settings.items()]

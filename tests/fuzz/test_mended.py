@@ -187,3 +187,12 @@ def test_powers_and_steps_beyond_doubles() -> None:
     for params in ({"power": 2**63}, {"threshold": 1.7e308}, {"learning_rate": 1.7e308, "threshold": 2.0}):
         model = committee.AdaBoostRegressor(n_estimators=3, algorithm="rt", random_state=0, **params).fit(X, VALUES)
         assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("weights", [None, CLASSES.astype(float)], ids=["plain", "of one class"])
+def test_levels_that_weigh_nothing_leave_a_term_of_missing_values(weights: Any) -> None:
+    """A category all of whose rows weigh nothing has no cell but that of missing values."""
+    frame = pd.DataFrame({"x": X[:, 0], "word": pd.Series([None] * 30, dtype="object")})
+    frame.loc[CLASSES == 0, "word"] = "rare"
+    model = committee.ExplainableBoostingRegressor(max_iter=2, outer_bags=1).fit(frame, VALUES, sample_weight=weights)
+    assert np.isfinite(model.predict(frame)).all()

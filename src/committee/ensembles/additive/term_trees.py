@@ -37,7 +37,7 @@ class _TermTree:
         self.same: list[list[bool]] = []
         for axis in range(len(shape.axes)):
             by_cell = np.moveaxis(values, axis + 1, 0)
-            equal = (by_cell[1:] == by_cell[:-1]).reshape(len(by_cell) - 1, -1).all(axis=1)
+            equal = (by_cell[1:] == by_cell[:-1]).all(axis=tuple(range(1, by_cell.ndim)))
             self.same.append([False, *equal.tolist()])
         self._build()
 
