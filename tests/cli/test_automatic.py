@@ -19,7 +19,8 @@ import committee
 from committee.cli.automl_run import run_automl
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.results import Comparison, ScoreEstimate
 from committee.cli.table import Source, read_source

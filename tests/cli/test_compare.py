@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import committee
 from committee.cli.compare import adjust_holm, compute_t_test, plan_comparison
-from committee.cli.model_setup import Plan
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.table import read_source
 from tests.cli.conftest import Run

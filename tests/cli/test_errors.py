@@ -14,8 +14,9 @@ import pytest
 
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
 from committee.cli.options import parse_settings
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.stream import open_stream
 from committee.cli.table import Source, read_source

@@ -14,8 +14,9 @@ from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.inspect import inspect_model
 from committee.cli.metrics import choose_metrics
 from committee.cli.model_rows import load_model
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
 from committee.cli.output import write_model
+from committee.cli.plan import Plan
 from committee.cli.predict import PredictOptions, Predictor
 from committee.cli.problem import Roles, define_problem
 from committee.cli.stream import open_stream

@@ -13,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from committee.cli.cross_validation import CrossValidationRun
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem, write_numbers
 from committee.cli.table import Source, read_source
 from committee.data import frames

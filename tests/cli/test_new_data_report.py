@@ -11,8 +11,8 @@ from scipy.stats import ks_2samp
 import committee
 from committee.cli.errors import CommandError
 from committee.cli.fit import fit_problem
-from committee.cli.model_setup import Plan
 from committee.cli.output import write_model
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import NewDataFindings, summarize_training, write_model_report
 from committee.cli.report.drift.distances import compare_feature, compare_outcome, measure_stability

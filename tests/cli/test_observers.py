@@ -11,7 +11,8 @@ from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import CommandError
 from committee.cli.fit import fit_problem
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report.fold_observer import measure_brier
 from committee.cli.table import read_source

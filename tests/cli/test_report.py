@@ -18,7 +18,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 import committee
 from committee.cli.catalog import list_estimators
 from committee.cli.fit import fit_problem
-from committee.cli.model_setup import Plan
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import FoldObserver, write_report
 from committee.cli.report.charts import draw_bars

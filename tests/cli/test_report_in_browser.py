@@ -10,8 +10,8 @@ from sklearn.datasets import make_classification
 
 from committee.cli import report
 from committee.cli.fit import fit_problem
-from committee.cli.model_setup import Plan
 from committee.cli.output import write_model
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.report import FoldObserver, summarize_training, write_model_report, write_report
 from committee.cli.report.charts import Axis, Chart, draw_bars, draw_matrix, draw_surface, fit_axis

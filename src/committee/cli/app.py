@@ -1,5 +1,6 @@
 """The commands and their options; `committee.cli.call` runs them."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from committee.cli.export import EXPORT_EXAMPLES
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_page, choose_places
 from committee.cli.output import check_output_path
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
@@ -119,27 +121,23 @@ def fit(
     other files. No file is written over unless it is named: a number is added.
     """
     del debug  # read from sys.argv by `run`, also if parsing fails
-    chosen = options.parse_settings(settings)
+    plan = Plan(estimator, options.parse_settings(settings), folds, seed, jobs, metric, seconds)
     asked = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
     places = choose_places(table, config, OutputOptions(output, report, no_report, no_save))
     if table is not None and may_be_large(table):
         from committee.cli.large_fit import fit_large, is_too_large
-        from committee.cli.model_setup import Plan
 
         if is_too_large(table, memory):
-            plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
             fit_large(table, asked, task, plan, places, memory, as_json=as_json)
             return
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
     problem = define_problem(source, asked, task)
-    estimator = choose_estimator(context, estimator, problem.task)
+    plan = replace(plan, estimator=choose_estimator(context, estimator, problem.task))
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
-    from committee.cli.model_setup import Plan
     from committee.cli.report import FoldObserver, read_reproduction
 
-    plan = Plan(estimator, chosen, folds, seed, jobs, metric, seconds)
     console = make_console()
     printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
     observer = None if places.report is None else FoldObserver(problem, plan)
@@ -450,7 +448,6 @@ def compare(
     roles = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
     problem = define_problem(read_source(table, encoding, header), roles, task)
     from committee.cli.compare import plan_comparison, show_comparison, write_comparison
-    from committee.cli.model_setup import Plan
 
     plan = Plan("", {}, folds, seed, jobs, metric)
     comparison = plan_comparison(problem, estimators or [], chosen, plan, repeats)

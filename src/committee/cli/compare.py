@@ -15,7 +15,8 @@ from committee.cli.catalog import find_class
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.fit_observer import FitObserver
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
+from committee.cli.plan import Plan
 from committee.cli.show import make_text_table, show_head
 from committee.typing import FloatArray
 

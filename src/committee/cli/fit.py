@@ -7,7 +7,8 @@ from dataclasses import replace
 from committee.cli.automl_run import run_automl
 from committee.cli.cross_validation import CrossValidationRun
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
-from committee.cli.model_setup import AUTOML, ModelSetup, Plan, is_automl
+from committee.cli.model_setup import AUTOML, ModelSetup, is_automl
+from committee.cli.plan import Plan
 from committee.cli.problem import LearningProblem
 from committee.cli.progress import watch_fits
 from committee.cli.results import FitResults

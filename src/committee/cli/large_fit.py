@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from committee.cli.fit_places import FitPlaces
-    from committee.cli.model_setup import Plan
+    from committee.cli.plan import Plan
     from committee.typing import AnyArray
 
 __all__ = ["LargeFit", "LargeTable", "fit_large", "is_too_large", "write_bins"]

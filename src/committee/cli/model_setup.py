@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from committee.cli.catalog import find_class
 from committee.cli.errors import USAGE, CommandError, suggest
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import choose_metrics
+from committee.cli.plan import Plan
 from committee.cli.problem import LearningProblem
 from committee.cli.task_metrics import NaiveDistribution, NaiveSurvival
 from committee.cli.tasks import TaskKind
@@ -25,7 +25,7 @@ from committee.data.frames import read_frame
 from committee.data.tables import Table
 from committee.typing import FloatArray
 
-__all__ = ["AUTOML", "INNER_FOLDS", "ModelSetup", "Plan", "RowIndices", "fit_baseline", "is_automl"]
+__all__ = ["AUTOML", "INNER_FOLDS", "ModelSetup", "RowIndices", "fit_baseline", "is_automl"]
 
 RowIndices = NDArray[np.intp]
 
@@ -35,37 +35,6 @@ AUTOML = "Committee"
 _FEW_ROWS = 50
 # Folds of a search inside a training set, which needs only the order of the candidates.
 INNER_FOLDS = 3
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The options of a fit.
-
-    Parameters
-    ----------
-    estimator : str
-        A name that :func:`committee.cli.catalog.find_class` accepts.
-    settings : mapping of str to object
-        Parameters set by the user.
-    folds : int
-        Number of cross-validation folds.
-    seed : int
-        Seed of the folds and of the estimator.
-    jobs : int or None
-        Number of threads.
-    metric : str or None
-        The metric that selects the tree depth and is listed first; None for the default of the task.
-    seconds : float or None
-        Time budget of the AutoML estimator; other estimators have none.
-    """
-
-    estimator: str
-    settings: Mapping[str, Any]
-    folds: int
-    seed: int
-    jobs: int | None
-    metric: str | None = None
-    seconds: float | None = None
 
 
 class ModelSetup:

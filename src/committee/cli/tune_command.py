@@ -7,8 +7,8 @@ import typer
 
 from committee.cli import options
 from committee.cli.app import app
-from committee.cli.fit_observer import FitObserver, FitObserverGroup
 from committee.cli.fit_places import OutputOptions, choose_places
+from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import read_source
@@ -91,23 +91,20 @@ def tune(
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
-    from committee.cli.model_setup import Plan
     from committee.cli.report import FoldObserver, read_reproduction
     from committee.cli.tuning import TuningOptions, show_candidates, tune_problem, write_candidates
 
     plan = Plan(estimator, options.parse_settings(settings), folds, seed, jobs, metric)
     console = make_console()
-    printers: list[FitObserver] = [] if as_json else [ProblemPrinter(console, problem)]
-    for printer in printers:
-        printer.on_start()
+    if not as_json:
+        ProblemPrinter(console, problem).on_start()
     tuned = tune_problem(problem, plan, TuningOptions(method, budget, candidates, oob))
     if not as_json:
         show_candidates(console, tuned)
-    fold_observers = [] if places.report is None else [FoldObserver(problem, tuned.plan)]
-    results = fit_problem(problem, tuned.plan, FitObserverGroup([*fold_observers]))
+    observer = None if places.report is None else FoldObserver(problem, tuned.plan)
+    results = fit_problem(problem, tuned.plan, observer)
     if not as_json:
         show_fit_results(console, results, folds)
-    observer = fold_observers[0] if fold_observers else None
     files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
     if as_json:
         paths = (None if file is None else str(file.path) for file in files)

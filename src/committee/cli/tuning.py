@@ -9,7 +9,8 @@ import numpy as np
 from rich.markup import escape
 
 from committee.cli.errors import USAGE, CommandError
-from committee.cli.model_setup import ModelSetup, Plan
+from committee.cli.model_setup import ModelSetup
+from committee.cli.plan import Plan
 from committee.cli.progress import watch_fits
 from committee.cli.show import make_text_table, show_omitted
 from committee.exceptions import ParameterError

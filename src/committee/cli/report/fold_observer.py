@@ -17,7 +17,8 @@ from committee.inspection.importance import permutation_importance
 from committee.typing import FloatArray
 
 if TYPE_CHECKING:
-    from committee.cli.model_setup import Plan, RowIndices
+    from committee.cli.model_setup import RowIndices
+    from committee.cli.plan import Plan
     from committee.cli.problem import LearningProblem
     from committee.cli.results import Leaderboard
 

@@ -12,7 +12,7 @@ from committee.cli.metrics import ScoringMetric
 from committee.cli.report.scored_rows import ScoredRows
 
 if TYPE_CHECKING:
-    from committee.cli.model_setup import Plan
+    from committee.cli.plan import Plan
     from committee.cli.problem import LearningProblem
     from committee.cli.report.fold_observer import FoldObserver
     from committee.cli.results import FitResults
