@@ -20,7 +20,7 @@ from committee.engines.choice import refuse_members
 from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
 from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
 from committee.ensembles.adaboost.history import AccuracyEarlyStopping, BoostingHistory
-from committee.ensembles.adaboost.learners import AnyLearner, StumpLearner, TreeLearner
+from committee.ensembles.adaboost.learners import AnyLearner, TreeLearner
 from committee.ensembles.adaboost.members import is_plain_stump
 from committee.ensembles.adaboost.params import (
     AccuracyPatience,
@@ -34,6 +34,7 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.adaboost.several_targets import SeveralTargetsAdaBoost
+from committee.ensembles.adaboost.stump_learner import StumpLearner
 from committee.ensembles.adaboost.warm_start import ResumableAdaBoost
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members

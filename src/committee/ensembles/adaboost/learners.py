@@ -1,13 +1,13 @@
 """Learners of AdaBoost: they hold the row weights and fit the member of each round on them.
 
-`StumpLearner` keeps weights and histograms in the engine, `TreeLearner` grows trees of this library on shared bins,
-`AnyLearner` fits any classifier.
+`TreeLearner` grows trees of this library on shared bins, `AnyLearner` fits any classifier; that of stumps is in
+`committee.ensembles.adaboost.stump_learner`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +17,6 @@ from committee.base import resolve_jobs, seed_estimator
 from committee.data import ClassTarget
 from committee.data.rows import select_rows
 from committee.engines import get_engine
-from committee.engines.block_stumps import BlockStumps
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.ensembles.adaboost.algorithms import GroupPredictions
 from committee.ensembles.adaboost.members import (
@@ -26,7 +25,6 @@ from committee.ensembles.adaboost.members import (
     predict_all_classes,
     predict_labels,
 )
-from committee.ensembles.adaboost.stump_trainers import make_stump_trainer
 from committee.ensembles.member_errors import explain_single_class
 from committee.ensembles.member_routing import select_entries
 from committee.ensembles.shared_bins import read_dataset_rows
@@ -51,7 +49,6 @@ __all__ = [
     "EstimatorRounds",
     "MemberLearner",
     "RowLearner",
-    "StumpLearner",
     "TreeLearner",
     "TreeRounds",
     "WeightedLearner",
@@ -255,72 +252,6 @@ def check_weight_support(estimator: EstimatorLike, resampling: Resampling | None
             f"{type(estimator).__name__} doesn't support sample_weight, so that it cannot be boosted by weights; "
             "use method='resample'."
         )
-
-
-# --- stumps ----------------------------------------------------------------------------------------------------------
-
-
-class StumpLearner(TreeRounds, WeightedLearner):
-    """Stumps: the weights live in the engine, which updates only the histograms of rows whose weight changes.
-
-    Parameters
-    ----------
-    estimator : BaseTree
-        A stump; see `is_plain_stump`.
-    dataset : Dataset
-        The training rows.
-    weights : ndarray of shape (n_rows,) or None
-        Weights of the first round; rows of weight zero are absent.
-    seed : int
-        Seed of the ensemble; stumps use no random numbers.
-    n_jobs : int or None
-        Number of threads.
-    kept : BoostedTrees or None
-        Members of an earlier fit that are kept.
-    engine : {"cpu", "gpu", "auto"}
-        Where weights and histograms are.
-    """
-
-    def __init__(
-        self,
-        estimator: BaseTree,
-        dataset: Dataset,
-        weights: FloatArray | None,
-        seed: int,
-        *,
-        n_jobs: int | None,
-        kept: BoostedTrees | None,
-        engine: Literal["cpu", "gpu", "auto"] = "cpu",
-    ) -> None:
-        super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
-        self._trainer = make_stump_trainer(estimator, dataset, weights, n_jobs, self._n_counted, engine)
-        self._leaf_weights: FloatArray
-
-    def fit_member(self, member: int) -> GroupPredictions:
-        """The groups are the leaves of the stump."""
-        tree, importances, self._leaf_weights = self._trainer.grow()
-        self.add_tree(tree, importances)
-        probabilities = self._leaf_weights / self._leaf_weights.sum(axis=1, keepdims=True)
-        return GroupPredictions(self._leaf_weights.argmax(axis=1), probabilities)
-
-    def weighted_sum(self, table: FloatArray | BoolArray) -> float:
-        """From the class weights of the leaves, without a pass over the rows."""
-        return float((self._leaf_weights * table).sum())
-
-    def multiply_weights(self, factors: FloatArray) -> None:
-        """Multiply the engine's weights."""
-        self._trainer.multiply(factors)
-
-    def close(self) -> None:
-        """Let go of the blocks of rows, if there are any."""
-        if isinstance(self._trainer, BlockStumps):
-            self._trainer.close()
-
-    @property
-    def weights(self) -> FloatArray:
-        """A copy of the engine's weights."""
-        weights: FloatArray = self._trainer.weights
-        return weights
 
 
 # --- any other member ------------------------------------------------------------------------------------------------
