@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from committee.base import LogProbabilitiesMixin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["StagedPredictions"]
 
 
-class StagedPredictions:
+class StagedPredictions(LogProbabilitiesMixin):
     """The staged methods of a classifier that has scores after each round.
 
     A subclass has `predict_proba`, the scores after each round (`_staged_scores`), and how scores become the output of
@@ -42,22 +42,6 @@ class StagedPredictions:
     def _decode(self, scores: FloatArray) -> NDArray[Any]:
         """The class with the largest score, the first of equals."""
         raise NotImplementedError
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        found = self.predict_proba(X)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return [np.log(own) for own in found] if isinstance(found, list) else np.log(found)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """`decision_function` after each round.

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import MultiOutputMixin
 
-from committee.base import ClassifierScoreMixin, CommitteeEstimator, RegressorScoreMixin, not_fitted_error
+from committee.base import (
+    ClassifierScoreMixin,
+    CommitteeEstimator,
+    LogProbabilitiesMixin,
+    RegressorScoreMixin,
+    not_fitted_error,
+)
 from committee.data.class_weights import combine_weights
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
@@ -192,7 +198,7 @@ def _argmax_rows(probabilities: FloatArray) -> NDArray[np.intp]:
     return np.asarray(probabilities.argmax(axis=1), dtype=np.intp)
 
 
-class TreeClassifierMixin(ClassifierScoreMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
+class TreeClassifierMixin(ClassifierScoreMixin, LogProbabilitiesMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
     """Estimators whose leaves hold class weights: normalised, they are probabilities."""
 
     _task = "classify"
@@ -234,24 +240,6 @@ class TreeClassifierMixin(ClassifierScoreMixin, MultiOutputMixin, TreeEstimator)
         """
         probabilities = self._raw_predict(X)
         return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
-
-    def predict_log_proba(self, X: Any) -> FloatArray | list[FloatArray]:
-        """Logarithm of `predict_proba`; minus infinity where a class is absent.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        As `predict_proba`.
-        """
-        probabilities = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            if isinstance(probabilities, list):
-                return [np.log(output) for output in probabilities]
-            return np.log(probabilities)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

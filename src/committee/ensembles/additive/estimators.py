@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from committee.base import ClassifierScoreMixin, RegressorScoreMixin
+from committee.base import ClassifierScoreMixin, LogProbabilitiesMixin, RegressorScoreMixin
 from committee.data.dataset import ValueTarget
 from committee.engines.formula import ModelFormula, RowFunction, TableRow, present_scores
 from committee.ensembles.additive.base import BaseExplainableBoosting, count_classes
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["ExplainableBoostingClassifier", "ExplainableBoostingRegressor"]
 
 
-class ExplainableBoostingClassifier(ClassifierScoreMixin, BaseExplainableBoosting):
+class ExplainableBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMixin, BaseExplainableBoosting):
     """A classifier that can be read: a sum of tables of single features and of pairs, fitted by boosting.
 
     The score of a row is f(x) = b + Σ_j f_j(x_j) + Σ_jk f_jk(x_j, x_k): the log-odds of the second of two classes,
@@ -179,21 +179,6 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, BaseExplainableBoostin
         """
         self.fitted_trees()
         return self._predict_means(X, two_classes=self.n_classes_ == 2)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
 
     @answer_arguments
     def predict(self, X: Any) -> NDArray[Any]:

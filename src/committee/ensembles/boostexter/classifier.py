@@ -9,7 +9,14 @@ from scipy.sparse import csr_matrix
 from sklearn.base import MultiOutputMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
 
-from committee.base import ClassifierScoreMixin, CommitteeEstimator, not_fitted_error, resolve_jobs, resolve_seed
+from committee.base import (
+    ClassifierScoreMixin,
+    CommitteeEstimator,
+    LogProbabilitiesMixin,
+    not_fitted_error,
+    resolve_jobs,
+    resolve_seed,
+)
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import count_rows
@@ -60,7 +67,13 @@ _USELESS = 1.0 - 1e-12
 """A normaliser from which on no word separates the labels any more."""
 
 
-class BoosTexterClassifier(ClassifierScoreMixin, MultiOutputMixin, FitCallbacksMixin, CommitteeEstimator):  # type: ignore[misc]
+class BoosTexterClassifier(
+    ClassifierScoreMixin,
+    LogProbabilitiesMixin,
+    MultiOutputMixin,  # type: ignore[misc]
+    FitCallbacksMixin,
+    CommitteeEstimator,
+):
     """AdaBoost.MH for text: each round fits a stump on the presence of one word, with a vote for every label.
 
     Pairs of a document i and a label l have weights D(i, l), equal at first, and signs Y(i, l) = +1 if i has label l,
@@ -402,22 +415,6 @@ class BoosTexterClassifier(ClassifierScoreMixin, MultiOutputMixin, FitCallbacksM
         """
         scores = self._score(X)
         return self._target.to_proba(scores)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : as in `fit`
-            Documents.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        probabilities = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return np.log(probabilities)
 
     def rank_labels(self, X: Any) -> AnyArray:
         """Labels of each document from the most to the least probable.

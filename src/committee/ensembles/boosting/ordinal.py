@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from committee.base import ClassifierScoreMixin, available_if
+from committee.base import ClassifierScoreMixin, LogProbabilitiesMixin, available_if
 from committee.data.dataset import ClassTarget
 from committee.data.intake import take_in
 from committee.engines.formula import ModelFormula, TableRow, refuse_formula
@@ -106,7 +106,7 @@ def _sorts_levels(model: OrdinalGradientBoostingClassifier) -> bool:
     return model.levels is None
 
 
-class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosting):
+class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMixin, BaseGradientBoosting):
     """Gradient boosting of ordered classes, such as grades or stages.
 
     One score f(x) = ν Σ_m T_m(x) says how high a row is, and thresholds θ_1 < … < θ_{K-1} divide its range into K
@@ -343,21 +343,6 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, BaseGradientBoosti
         """
         scores = self._raw_predict(X)[:, 0]
         return self._ordinal_link.find_probabilities(scores)
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
 
     def predict_score(self, X: Any) -> FloatArray:
         """The score f(x) of each row, on the scale of ``thresholds_``: the larger, the higher its level.
