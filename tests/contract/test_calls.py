@@ -35,7 +35,7 @@ PATHS = [
         "RandomForestClassifier.fit",
         lambda: committee.RandomForestClassifier(3, random_state=0).fit(X, Y),
         (_core, "grow_forest"),
-        11,
+        10,
     ),
     Path(
         "HistGradientBoostingClassifier.fit",

@@ -59,17 +59,28 @@ COMMITTEE_HD inline double scale_by_power(double x, double shifted) {
   return from_bits(bits_of(x) + (bits_of(shifted) << 52));
 }
 
-// e^x within about one unit in the last place; x is held in [-708, 709], where the result is a
-// normal number. x = k ln 2 + r, |r| <= ln(2) / 2; e^r by its power series. Of a double, or of
-// several side by side, by the same steps and to the same bits.
+// x = k ln 2 + rest, |rest| <= ln(2) / 2, k the nearest whole number, which is also in the last
+// bits of `shifted`.
 template <class Number>
-[[gnu::always_inline]] COMMITTEE_HD inline Number exponential(Number x) {
+struct PowerParts {
+  Number shifted, k, rest;
+};
+template <class Number>
+[[gnu::always_inline]] COMMITTEE_HD inline PowerParts<Number> split_power(Number x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  x = hold_within(x, -708.0, 709.0);
   const Number shifted = x * 1.4426950408889634074 + kShift;
   const Number k = shifted - kShift;
-  const Number r = (x - k * kLn2High) - k * kLn2Low;
+  return {shifted, k, (x - k * kLn2High) - k * kLn2Low};
+}
+
+// e^x within about one unit in the last place; x is held in [-708, 709], where the result is a
+// normal number. x = k ln 2 + r; e^r by its power series. Of a double, or of several side by side,
+// by the same steps and to the same bits.
+template <class Number>
+[[gnu::always_inline]] COMMITTEE_HD inline Number exponential(Number x) {
+  const PowerParts<Number> parts = split_power(hold_within(x, -708.0, 709.0));
+  const Number r = parts.rest;
   // In pairs, and pairs of pairs: a shorter chain of dependent steps than Horner's.
   const Number r2 = r * r, r4 = r2 * r2;
   const Number high = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0);
@@ -77,7 +88,7 @@ template <class Number>
       (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0));
   const Number upper = middle + r4 * high;
   const Number low = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0));
-  return scale_by_power(1.0 + (r + r2 * (low + r4 * upper)), shifted);
+  return scale_by_power(1.0 + (r + r2 * (low + r4 * upper)), parts.shifted);
 }
 
 // The same within 2^-34 of its size, for gradients, which are kept in steps of 2^-30: e^r by the

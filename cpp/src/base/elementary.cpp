@@ -24,10 +24,8 @@ double find_log(double x) {
 double find_exponential(double x) {
   if (x >= -708.0 && x <= 708.0) return exponential(x);
   if (std::isnan(x)) return x;
-  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  const double held = std::clamp(x, -800.0, 800.0);
-  const double k = std::nearbyint(held * 1.4426950408889634074);
-  return std::ldexp(exponential((held - k * kLn2High) - k * kLn2Low), static_cast<int>(k));
+  const PowerParts<double> parts = split_power(std::clamp(x, -800.0, 800.0));
+  return std::ldexp(exponential(parts.rest), static_cast<int>(parts.k));
 }
 
 bool all_within(const double* at, double least, double most) {

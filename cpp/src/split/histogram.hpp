@@ -11,47 +11,6 @@ namespace committee {
 inline constexpr std::size_t kPrefetchAhead = 12;  // items
 inline constexpr u32 kBatch = 8;                   // features filled in one pass over the rows
 
-// Adds items [0, n) to histograms of 256 cells each, one a feature: kFeatures of them, or as many
-// as given where that is zero. `records` + row * stride is a row's record, columns[k] the byte of
-// feature k in it; touched[k] receives the groups of four bins hit. `adder` is an accumulator, or
-// a ClassAdder. Not inlined: it would be compiled again for each of its callers.
-template <int kFeatures, class Adder>
-[[gnu::noinline]] void fill_features(const Adder& adder, const u8* records, std::size_t stride,
-                                     const typename Adder::Item* items, std::size_t n,
-                                     std::span<const u32> columns, typename Adder::Element* hist,
-                                     u64* touched) {
-  constexpr std::size_t kRoom = kFeatures > 0 ? kFeatures : kBatch;
-  const std::size_t n_features = kFeatures > 0 ? kFeatures : columns.size();
-  const u32 cell = adder.cell();
-  const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
-  u64 groups[kRoom] = {};
-  u32 at[kRoom];
-  for (std::size_t k = 0; k < n_features; ++k) at[k] = columns[k];
-  auto add_item = [&](const typename Adder::Item item) {
-    const u8* record = records + item.row * stride;
-    const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
-      const u32 bin = record[at[k]];
-      adder.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
-      groups[k] |= u64{1} << (bin >> 2);
-    };
-    if constexpr (kFeatures > 0) {
-#pragma GCC unroll 8
-      for (std::size_t k = 0; k < kFeatures; ++k) add_feature(k);
-    } else {
-      for (std::size_t k = 0; k < n_features; ++k) add_feature(k);
-    }
-  };
-  // Items past the end may belong to another thread: the look-ahead stops at the end.
-  const std::size_t n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
-  std::size_t i = 0;
-  for (; i < n_ahead; ++i) {
-    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
-    add_item(items[i]);
-  }
-  for (; i < n; ++i) add_item(items[i]);
-  for (std::size_t k = 0; k < n_features; ++k) touched[k] = groups[k];
-}
-
 // Calls run with a number of features, 1 .. kBatch, as a constant.
 template <class Run>
 void with_features(std::size_t n, Run&& run) {
@@ -102,34 +61,107 @@ struct RunColumns {
   }
 };
 
+// The adder of an accumulator; where it is the accumulator, that one itself.
+template <class Adder, class Accumulator>
+decltype(auto) make_adder(const Accumulator& accumulator) {
+  if constexpr (std::is_same_v<Adder, Accumulator>) {
+    return (accumulator);
+  } else {
+    return Adder{accumulator.cell()};
+  }
+}
+
+// Calls run with the type of what adds rows, and whether the number of features is to be a constant
+// of what is compiled: not where there are several outputs and a row takes long.
+template <class Accumulator, class Run>
+decltype(auto) with_adder_type([[maybe_unused]] const Accumulator& accumulator, Run&& run) {
+  if constexpr (Accumulator::kFixedCell > 0) {
+    return run.template operator()<Accumulator, true>();
+  } else {
+    if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
+      using Element = typename Accumulator::Element;
+      if (accumulator.outputs.size() == 1)
+        return accumulator.counted ? run.template operator()<ClassAdder<Element, true>, true>()
+                                   : run.template operator()<ClassAdder<Element, false>, true>();
+    }
+    return run.template operator()<Accumulator, false>();
+  }
+}
+
 // Calls run with what adds rows and a number of features as a constant; or, where there are several
 // outputs and a row takes long, with the accumulator and zero, for any number.
 template <class Accumulator, class Run>
 void with_adder(const Accumulator& accumulator, std::size_t n_features, Run&& run) {
-  const auto run_for = [&](const auto& adder) {
-    with_features(n_features, [&]<int kFeatures>() { run.template operator()<kFeatures>(adder); });
-  };
-  if constexpr (Accumulator::kFixedCell > 0) {
-    return run_for(accumulator);
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
-    using Element = typename Accumulator::Element;
-    if (accumulator.outputs.size() == 1)
-      return accumulator.counted ? run_for(ClassAdder<Element, true>{accumulator.cell()})
-                                 : run_for(ClassAdder<Element, false>{accumulator.cell()});
-  }
-  run.template operator()<0>(accumulator);
+  with_adder_type(accumulator, [&]<class Adder, bool kConstant>() {
+    const Adder& adder = make_adder<Adder>(accumulator);
+    if constexpr (kConstant) {
+      with_features(n_features,
+                    [&]<int kFeatures>() { run.template operator()<kFeatures>(adder); });
+    } else {
+      run.template operator()<0>(adder);
+    }
+  });
 }
 
-// Features of one record group, which have a byte each.
+// Adds rows to histograms of 256 cells each, one a feature: kFeatures of them, or as many as given
+// where that is zero; touched[k] receives the groups of four bins hit. The features are of one
+// record group and have a byte each. Adder: what adds a row to a cell. Not inlined: it would be
+// compiled again for each of its callers.
+template <int kFeatures, class Adder, class Accumulator>
+[[gnu::noinline]] void fill_features(const Accumulator& accumulator, const RecordBlock& block,
+                                     std::span<const typename Accumulator::Item> rows,
+                                     std::span<const u32> features,
+                                     typename Accumulator::Element* hist, u64* touched) {
+  using Item = typename Accumulator::Item;
+  constexpr std::size_t kRoom = kFeatures > 0 ? kFeatures : kBatch;
+  const std::size_t n_features = kFeatures > 0 ? kFeatures : features.size();
+  const Adder& adder = make_adder<Adder>(accumulator);
+  const u32 cell = adder.cell();
+  const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
+  const u8* const records = block.records;
+  const std::size_t stride = block.stride;
+  u64 groups[kRoom] = {};
+  u32 at[kRoom];
+  for (std::size_t k = 0; k < n_features; ++k) at[k] = block.place(features[k]).byte;
+  auto add_item = [&](const Item item) {
+    const u8* record = records + item.row * stride;
+    const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
+      const u32 bin = record[at[k]];
+      adder.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
+      groups[k] |= u64{1} << (bin >> 2);
+    };
+    if constexpr (kFeatures > 0) {
+#pragma GCC unroll 8
+      for (std::size_t k = 0; k < kFeatures; ++k) add_feature(k);
+    } else {
+      for (std::size_t k = 0; k < n_features; ++k) add_feature(k);
+    }
+  };
+  // Items past the end may belong to another thread: the look-ahead stops at the end.
+  const Item* const items = rows.data();
+  const std::size_t n = rows.size(), n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
+  std::size_t i = 0;
+  for (; i < n_ahead; ++i) {
+    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    add_item(items[i]);
+  }
+  for (; i < n; ++i) add_item(items[i]);
+  for (std::size_t k = 0; k < n_features; ++k) touched[k] = groups[k];
+}
+
+// fill_features of an accumulator for n features: entry n - 1.
 template <class Accumulator>
-void fill_histograms(const Accumulator& accumulator, const RecordBlock& block,
-                     std::span<const typename Accumulator::Item> items,
-                     std::span<const u32> features, typename Accumulator::Element* hist,
-                     u64* touched) {
-  const RunColumns columns(block, features);
-  with_adder(accumulator, features.size(), [&]<int kFeatures>(const auto& adder) {
-    fill_features<kFeatures>(adder, block.records, block.stride, items.data(), items.size(),
-                             std::span(columns.at, features.size()), hist, touched);
+using FillTable = std::array<void (*)(const Accumulator&, const RecordBlock&,
+                                      std::span<const typename Accumulator::Item>,
+                                      std::span<const u32>, typename Accumulator::Element*, u64*),
+                             kBatch>;
+
+template <class Accumulator>
+FillTable<Accumulator> list_fills(const Accumulator& accumulator) {
+  return with_adder_type(accumulator, []<class Adder, bool kConstant>() {
+    return []<int... k>(std::integer_sequence<int, k...>) {
+      return FillTable<Accumulator>{fill_features<(kConstant ? k + 1 : 0), Adder, Accumulator>...};
+    }(std::make_integer_sequence<int, kBatch>());
   });
 }
 

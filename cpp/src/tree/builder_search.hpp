@@ -199,8 +199,9 @@ void TreeBuilder<Accumulator>::build_dense(Node& node, Worker& worker) {
     std::memset(own, 0, (end - first) * feature_cells * sizeof(Element));
     u64 touched[kBatch];
     const NodeRows<Item> rows = worker.search.rows_of(node, features[first]);
-    fill_histograms(accumulator_, rows.block, rows.items, {features.data() + first, end - first},
-                    own, touched);
+    const std::size_t n = end - first;
+    context_.fill_features[n - 1](accumulator_, rows.block, rows.items,
+                                  {features.data() + first, n}, own, touched);
   });
 }
 

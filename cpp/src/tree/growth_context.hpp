@@ -94,6 +94,7 @@ struct GrowthContext {
   Sample<Accumulator>& sample;
   const Accumulator& accumulator;
   Item* const items;
+  const FillTable<Accumulator> fill_features;  // by the number of features
   const KeyPrefix tree_key;
   const LeafTest leaf_test;
   std::vector<u32> all_features;
@@ -119,6 +120,7 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
       sample(grow_sample),
       accumulator(grow_sample.accumulator),
       items(grow_sample.items.data()),
+      fill_features(list_fills(accumulator)),
       tree_key(combine_keys(grow_plan.params.seed, grow_plan.params.tree)),
       leaf_test(grow_plan.params),
       all_features(data.n_cols) {

@@ -228,9 +228,8 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
     if ((*data_.bins)[feature].wide) {
       note(k++, scan_wide(node, feature, best));
     } else if (plan_.sorts_rows && (context_.is_numeric(feature) || sorts_categories_)) {
-      note(k, context_.is_numeric(feature) ? scan_in_order(node, feature, best)
-                                           : scan_categories_in_order(node, feature, best));
-      ++k;
+      note(k++, context_.is_numeric(feature) ? scan_in_order(node, feature, best)
+                                             : scan_categories_in_order(node, feature, best));
     } else if (dense) {
       const Element* hist = dense + feature * feature_cells;
       note(k++, scan_filled(context_.numbers_of(node), feature, hist, dense_groups(feature), best));
@@ -257,7 +256,8 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
         k = end;
         continue;
       }
-      fill_histograms(accumulator_, rows.block, rows.items, run, hist_.data(), touched);
+      context_.fill_features[run.size() - 1](accumulator_, rows.block, rows.items, run,
+                                             hist_.data(), touched);
       for (std::size_t j = 0; j < run.size(); ++j) {
         Element* hist = hist_.data() + j * feature_cells;
         note(k + j, scan_filled(context_.numbers_of(node), run[j], hist, touched[j], best));
@@ -399,8 +399,8 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
     for (std::size_t k = 0; k < run.size(); k += width) {
       const RecordBlock block =
           by_columns ? RecordBlock{data_.column(run[k]), 1, run[k]} : rows.block;
-      fill_histograms(accumulator_, block, rows.items, run.subspan(k, width),
-                      hist_.data() + k * feature_cells, touched + k);
+      context_.fill_features[width - 1](accumulator_, block, rows.items, run.subspan(k, width),
+                                        hist_.data() + k * feature_cells, touched + k);
     }
     FeatureView views[kBatch];
     for (std::size_t k = 0; k < run.size(); ++k) views[k] = view_feature(rows.numbers, run[k]);

@@ -12,7 +12,7 @@ u64 TreeNodeSearch<Accumulator>::fill_from_entries(const NodePosition& node, u32
   u64 touched = 0;
   if (data_.has_bytes(feature)) {
     const RecordBlock column{data_.column(feature), 1, feature};
-    fill_histograms(accumulator_, column, rows, {&feature, 1}, hist_.data(), &touched);
+    context_.fill_features[0](accumulator_, column, rows, {&feature, 1}, hist_.data(), &touched);
     return touched;
   }
   const ColumnEntries::View listed = data_.entries->column(feature);
