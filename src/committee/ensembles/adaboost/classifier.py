@@ -6,6 +6,7 @@ fitting of members in `learners` and `regression_learners`, warm starts in `warm
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -44,7 +45,7 @@ from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegresso
 from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Self
 
     from committee.data import Dataset
@@ -238,13 +239,16 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         self._check_member(member, f" for algorithm={self.algorithm!r}")
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "classify")
-        self._fit_targets(member, dataset, FitInput(X, y, sample_weight), routed)
+        for opened in self._open_fits(member, dataset, FitInput(X, y, sample_weight), routed):
+            with opened as boost:
+                boost()
         return self
 
-    def _fit_target(
+    @contextmanager
+    def _open_fit(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> None:
-        """Fit the ensemble of one target."""
+    ) -> Iterator[Callable[[], None]]:
+        """As in `SeveralTargetsAdaBoost`."""
         algorithm = self._make_algorithm(dataset)
         kept = self._find_kept(dataset, algorithm)
         seed = resolve_seed(self.random_state) if kept is None else self._seed
@@ -272,7 +276,7 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         span = range(len(history), int(self.n_estimators))
         try:
             with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-                boost(on_progress)
+                yield partial(boost, on_progress)
                 self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
         finally:
             learner.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +51,7 @@ from committee.losses import apply_exp, apply_log
 from committee.params import LearningRate, NJobs, RandomState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Self
 
     from committee.data import Dataset
@@ -214,13 +216,16 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "regress")
-        self._fit_targets(member, dataset, FitInput(X, y, sample_weight), routed)
+        for opened in self._open_fits(member, dataset, FitInput(X, y, sample_weight), routed):
+            with opened as boost:
+                boost()
         return self
 
-    def _fit_target(
+    @contextmanager
+    def _open_fit(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> None:
-        """Fit the ensemble of one target."""
+    ) -> Iterator[Callable[[], None]]:
+        """As in `SeveralTargetsAdaBoost`."""
         assert isinstance(dataset.target, ValueTarget)
         learner = self._make_learner(member, dataset, given.sample_weight, fit_params)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
@@ -231,7 +236,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
 
         span = range(int(self.n_estimators))
         with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-            self._boost(learner, values, normalize_exactly(start), history, on_progress)
+            yield partial(self._boost, learner, values, normalize_exactly(start), history, on_progress)
             self._set_fitted_attributes(list_fitted(len(history)))
 
     def _list_fitted(

@@ -5,6 +5,7 @@ The weights of the rows follow the errors of one target, so that targets cannot 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,7 +20,7 @@ from committee.ensembles.fit_callbacks import FitInput
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from committee.data import Dataset, ValueTarget
     from committee.typing import EstimatorLike
@@ -41,33 +42,31 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
 
     n_outputs_: int
 
-    def _fit_target(
+    def _open_fit(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> None:
-        """Fit the ensemble of one target."""
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """The fit of one target: what it gives boosts the ensemble, whose attributes are set at its end."""
         raise NotImplementedError
 
-    def _fit_targets(
+    def _open_fits(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> None:
-        """Fit an ensemble to the target, or to each of several ones."""
+    ) -> Iterator[AbstractContextManager[Callable[[], None]]]:
+        """The fits of the target, or of each of several ones."""
         target = dataset.target
         assert target is not None
         self._check_earlier(target.n_outputs)
         if target.n_outputs == 1:
-            self._fit_target(member, dataset, given, fit_params)
+            yield self._open_fit(member, dataset, given, fit_params)
             return
         outputs, seed = self._start_outputs(target.n_outputs), resolve_seed(self.random_state)
         for k, output in enumerate(outputs):
             output.random_state = seed
             own = _take_target(target, k)
             values = own.classes[0][own.labels[:, 0]] if isinstance(own, ClassTarget) else own.values[:, 0]
-            try:
-                output._fit_target(
-                    clone(member), replace(dataset, target=own), given._replace(y=values), dict(fit_params)
-                )
-            except DataError as error:
-                raise DataError(f"{error} (Target {k}.)") from None
+            opened = output._open_fit(
+                clone(member), replace(dataset, target=own), given._replace(y=values), dict(fit_params)
+            )
+            yield _name_target(opened, k)
         fitted: dict[str, object] = {
             **self._list_common(member, dataset.schema),
             "_outputs": outputs,
@@ -93,6 +92,16 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
         if getattr(self, "warm_start", False) and "_outputs" in self.__dict__:
             return [copy(output).set_params(**self.get_params(deep=False)) for output in self._outputs]
         return [clone(self) for _ in range(n_outputs)]
+
+
+@contextmanager
+def _name_target(opened: AbstractContextManager[Callable[[], None]], output: int) -> Iterator[Callable[[], None]]:
+    """A fit whose complaints about the data name the target."""
+    try:
+        with opened as boost:
+            yield boost
+    except DataError as error:
+        raise DataError(f"{error} (Target {output}.)") from None
 
 
 def _take_target(target: ClassTarget | ValueTarget, output: int) -> ClassTarget | ValueTarget:
