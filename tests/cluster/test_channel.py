@@ -1,19 +1,23 @@
 """The channel between a driver and the hosts of its machine."""
 
 import os
+import pickle
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from committee.engines.hosts import LocalHosts
 from committee.engines.hosts import channel as module
 from committee.engines.hosts.channel import HostChannel, accept_host, connect_driver, listen_here
 from committee.engines.hosts.direct import DirectHandle
 from committee.engines.hosts.host import BlockCommand, Host, StepRequest, pack_object
 from committee.engines.hosts.pool import HostLostError
+from committee.exceptions import ClusterError
 from tests.cluster.block_histograms import MakeHistograms, digest_fit
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs sockets of the operating system")
@@ -211,3 +215,38 @@ def test_workers_of_this_machine_are_called_directly(engine: str, make_hosts: An
     hosts = make_hosts(engine)
     digest_fit(hosts, "fit", MakeHistograms())
     assert all(handle.is_direct for handle in hosts.list_hosts())
+
+
+@pytest.mark.parametrize("trap", ["", "kill"])
+def test_steps_over_the_connections_of_dask(trap: str, make_hosts: Any, tmp_path: Path) -> None:
+    """As to workers of other machines: pickles travel, errors are answers, and a killed worker is noticed."""
+    hosts = make_hosts("dask")
+    hosts.direct = False
+    make = MakeHistograms(marker=str(tmp_path / "kill"), trap="kill") if trap else MakeHistograms()
+    assert digest_fit(hosts, "fit", make) == digest_fit(LocalHosts(), "fit", MakeHistograms())
+    assert not any(handle.is_direct for handle in hosts.list_hosts())
+    assert hosts.traffic.lost == bool(trap)
+    hosts.open("fit", MakeHistograms(), 4)
+    with pytest.raises(ClusterError, match=r"Block \d \(part-\d\.parquet\) failed in 'sum'.*there is no 'sum'"):
+        hosts.call("fit", "sum", reduce="sum", changes=False)
+    assert hosts.traffic.lost == bool(trap)
+    hosts.close("fit")
+
+
+class Secretive:
+    """A state whose answers cannot be pickled."""
+
+    def __init__(self, block: int) -> None:
+        self.block = block
+
+    def run(self, name: str, args: tuple[Any, ...]) -> Any:
+        return lambda: (name, args, self.block)
+
+
+def test_an_answer_that_cannot_be_packed_is_a_failure() -> None:
+    host = Host()
+    request = StepRequest("fit", 0, [0], None, "list", False, pack_object(Secretive), [])
+    assert pickle.loads(host.step_packed(pickle.dumps(request))).failure is None
+    asked = StepRequest("fit", 0, [0], BlockCommand("look", (), None), "list", False)
+    failure = pickle.loads(host.step_packed(pickle.dumps(asked))).failure
+    assert failure.what == "gave an answer that cannot be sent"
