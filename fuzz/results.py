@@ -44,8 +44,8 @@ FAULT_ROWS = {
     "kills": "kills while a model is saved",
     "interrupts": "interrupted calls",
     "protections": "protections taken out once, to see a test fail",
-    "address": "tests under ASan and UBSan, x86-64",
-    "thread": "tests under TSan, x86-64",
+    "address": "tests under ASan and UBSan, x86-64, see below",
+    "thread": "tests of the core, learners and engines under TSan, x86-64",
 }
 
 

@@ -71,6 +71,7 @@ void ask_bins(std::span<const u8> bytes) {
   binned->make_records(1);
   const std::vector<u32> last = {static_cast<u32>(n_cols - 1)};
   if (select_columns(*binned, last)->n_cols != 1) fail("a column is lost");
+  if (slice_rows(*binned, kRows, kRows)->n_rows != 0) fail("no rows are some");
 }
 
 void ask_summary(std::span<const u8> bytes) {
