@@ -95,7 +95,9 @@ class GpuExplainer:
         self._kept: list[DeviceMemory] = []
         splits, roots, self._groups = group_trees(plan["splits"].view(EXPLAINED_SPLIT), plan["roots"])
         self._staged = max((int(group.sizes.max()) for group in self._groups), default=0) <= _MOST_STAGED
-        self._program = self._compile(plan["n_levels"] > _FEW_LEVELS)
+        self._programs = {
+            deep: self._compile(deep) for deep in {self._is_deep(group.n_levels) for group in self._groups}
+        }
         self._put_plan(plan)
         self._jobs = [job for group in self._groups for job in self._list_jobs(group, splits, roots, plan)]
 
@@ -103,6 +105,10 @@ class GpuExplainer:
     def _count_shared(n_levels: int, n_lefts: int, n_used: int, x_bytes: int) -> int:
         """Bytes of shared memory that a block takes."""
         return _ROW_BLOCK * (8 * (n_levels + n_lefts) + (8 + x_bytes) * n_used)
+
+    @staticmethod
+    def _is_deep(n_levels: int) -> bool:
+        return n_levels > _FEW_LEVELS
 
     def _compile(self, deep: bool) -> DeviceProgram:
         defines = [f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}", f"COMMITTEE_STAGED={int(self._staged)}"]
@@ -150,7 +156,7 @@ class GpuExplainer:
         order = np.argsort(columns, kind="stable")
         listed = {"roots": roots[group.trees], "sizes": group.sizes, "leaves": group.leaves}
         addresses = {name: self._put(None, array[order]).address for name, array in listed.items()}
-        fields["n_staged"] = int(group.sizes.max()) if self._staged else 0
+        fields["n_staged"] = int(group.sizes.max()) + 1 if self._staged else 0
         jobs = []
         if self._model.slots is None:
             places = [
@@ -219,7 +225,7 @@ class GpuExplainer:
 
     def _launch(self, address: int, job: Any, *, completes: bool) -> None:
         n_rows, n_points, arguments = int(job["n_rows"]), int(job["n_points"]), [np.uint64(address)]
-        program, x_bytes = self._program, 8 if job["double_x"] else 4
+        program, x_bytes = self._programs[self._is_deep(int(job["n_levels"]))], 8 if job["double_x"] else 4
         grid = -(-n_rows // _ROW_BLOCK) * n_points
         n_used = len(self._features) if self._in_shared else 0
         shared = self._count_shared(int(job["n_levels"]), int(job["n_lefts"]), n_used, x_bytes)

@@ -30,6 +30,8 @@ POINT_SPLIT = np.dtype(
     + [("child", "u4", 2), ("back", "u4"), ("slot", "u4"), ("rule", "u4"), ("first_word", "u4")]
 )
 """As the kernels have them, for each point."""
+_LEVELS = (12, 16, 20, 24, 28, 32)
+"""Levels by which trees are put into groups. Kernels have bits for 32 of them in one word."""
 _LEAF, _AGAIN, _IS_RIGHT = 1 << 31, 4, 8
 _ABOVE_SHIFT, _WORDS_SHIFT = 4, 10
 """In `rule`: the level of the last split on the same feature, and the words of a set of levels."""
@@ -118,18 +120,20 @@ def group_trees(splits: AnyArray, roots: IndexArray) -> tuple[AnyArray, IndexArr
     starts[grown] = roots[grown]
     sizes[grown] = np.diff([*starts[grown], len(splits)])
     first_leaves = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]])
-    n_points = (measured.n_features + 1) // 2
-    order = grown[np.argsort(n_points[grown], kind="stable")]
+    # Deeper trees take more shared memory.
+    keys = (measured.n_features + 1) // 2 * (len(_LEVELS) + 1) + np.searchsorted(_LEVELS, measured.n_levels)
+    order = grown[np.argsort(keys[grown], kind="stable")]
     ends = np.cumsum(sizes[order])
     moved = roots.copy()
     moved[order] = ends - sizes[order]
     groups, first = [], 0
-    for n in np.unique(n_points[grown]).tolist():
-        trees = grown[n_points[grown] == n]
+    for key in np.unique(keys[grown]).tolist():
+        trees = grown[keys[grown] == key]
         n_splits = int(sizes[trees].sum())
         deepest = int(measured.n_levels[trees].max()), int(measured.n_lefts[trees].max())
         own = sizes[trees].astype(np.uint32), first_leaves[trees].astype(np.uint32)
-        groups.append(TreeGroup(*_find_gauss_points(n), trees, first, n_splits, *own, *deepest))
+        points = _find_gauss_points(key // (len(_LEVELS) + 1))
+        groups.append(TreeGroup(*points, trees, first, n_splits, *own, *deepest))
         first += n_splits
     shift = np.repeat(starts[order] - (ends - sizes[order]), sizes[order])
     renumbered = splits[np.arange(len(shift)) + shift]

@@ -19,7 +19,6 @@ namespace committee::gpu {
 constexpr int kRowBlock = COMMITTEE_ROW_BLOCK;     // rows, and threads, of a block
 constexpr bool kInShared = COMMITTEE_SHARED_ROWS;  // values of the rows and sums, which are many where features are
 constexpr bool kStaged = COMMITTEE_STAGED;         // splits of the tree at hand are in shared memory
-constexpr u32 kAhead = 6;  // splits that are fetched before the walk comes to them, where they are not
 constexpr u32 kLeafBit = 1u << 31;
 // Of PointSplit::rule: flags, the level of the last split on the same feature, words of its set of levels.
 constexpr u32 kMissingLeftBit = 1, kCategoryBit = 2, kAgainBit = 4, kIsRightBit = 8, kAboveShift = 4, kAboveMask = 63,
@@ -63,15 +62,6 @@ struct Explanation {
   }
 };
 
-// Starts to bring a line of memory into the cache.
-__device__ inline void fetch_ahead(const void* at) {
-#if !defined(COMMITTEE_DEVICE_SHIM)
-  asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
-#else
-  static_cast<void>(at);
-#endif
-}
-
 struct alignas(16) FourWords {
   u32 words[4];
 };
@@ -110,8 +100,8 @@ struct RowWalk {
   __device__ static bool has_bit(LevelBits bits, u32 level) { return ((bits >> level) & 1u) != 0; }
   // The part of the product that the left side of a split keeps.
   __device__ double find_kept(const PointSplit& split, u32 level) const {
-    if (!has_bit(befores, level)) return split.share;
-    return has_bit(answers, level) ? split.left : split.right;
+    const double known = has_bit(answers, level) ? split.left : split.right;
+    return has_bit(befores, level) ? known : split.share;
   }
   __device__ double value_of(const PointSplit& split, int side) const {
     return values[split.child[side] & ~kLeafBit];
@@ -123,22 +113,23 @@ struct RowWalk {
     return product * (to_right ? 1.0 - kept : kept);
   }
   // Both sides of a split are known: its gain goes to its feature. Returns the sum over the leaves below of their values
-  // times the factors from there down.
+  // times the factors from there down. Without a branch, since each would wait for what it reads.
   __device__ double close(const PointSplit& split, u32 level, double product, double left, double right) {
-    const double apart = left - right;
-    if (has_bit(befores, level)) {
-      const double answer = has_bit(answers, level) ? 1.0 : 0.0;
-      sums[split.slot * sum_stride] += (answer - split.share) * (split.gain * product * apart);
-    }
-    return right + find_kept(split, level) * apart;
+    double* const sum = sums + split.slot * sum_stride;
+    const double before = *sum, apart = left - right;
+    const double answer = (has_bit(answers, level) ? 1.0 : 0.0) - split.share;
+    const double gained = (has_bit(befores, level) ? answer : 0.0) * split.gain;
+    *sum = fma(gained * product, apart, before);
+    return fma(find_kept(split, level), apart, right);
   }
 
-  // All splits of a tree, whose first one is `number`. They are entered in the order of their numbers.
+  // All splits of a tree, whose first one is `number`. They are entered in the order of their numbers: the next one is
+  // read while one is worked on.
   __device__ void walk(u32 number, double product) {
     u32 level = 0, n_lefts = 0, entered = number;
+    PointSplit split = splits[number];
     for (;;) {
-      const PointSplit& split = splits[number];
-      if constexpr (!kStaged) fetch_ahead(splits + number + kAhead);
+      const PointSplit next = splits[entered + 1];
       set_bit(answers, level, goes_left(split));
       const u32 above = (split.rule >> kAboveShift) & kAboveMask;
       set_bit(befores, level, !split.has(kAgainBit) || has_bit(open, above));
@@ -149,32 +140,33 @@ struct RowWalk {
         double below = close(split, level, product, value_of(split, 0), value_of(split, 1));
         for (;;) {
           if (level == 0) return;
-          const bool is_right = splits[number].has(kIsRightBit);
-          number -= splits[number].back;
+          const bool is_right = split.has(kIsRightBit);
+          number -= split.back;
           level -= 1;
+          split = splits[number];
           product = products[level * kRowBlock];
-          const PointSplit& parent = splits[number];
-          if (!is_right && !parent.is_leaf(1)) {
+          if (!is_right && !split.is_leaf(1)) {
             lefts[n_lefts * kRowBlock] = below;
             n_lefts += 1;
-            product = descend(parent, level, true, product);
+            product = descend(split, level, true, product);
             break;
           }
           double left = below, right = below;
           if (!is_right) {
-            right = value_of(parent, 1);
-          } else if (parent.is_leaf(0)) {
-            left = value_of(parent, 0);
+            right = value_of(split, 1);
+          } else if (split.is_leaf(0)) {
+            left = value_of(split, 0);
           } else {
             n_lefts -= 1;
             left = lefts[n_lefts * kRowBlock];
           }
-          below = close(parent, level, product, left, right);
+          below = close(split, level, product, left, right);
         }
       }
       level += 1;
       entered += 1;
       number = entered;
+      split = next;
     }
   }
 };
