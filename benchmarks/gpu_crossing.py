@@ -23,9 +23,8 @@ from benchmarks.gpu import draw_table
 from committee import HistGradientBoostingClassifier
 
 SIZES = [(n_rows, 28) for n_rows in (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)]
-SIZES.append((1_000, 500))
 SHAPES: dict[str, dict[str, Any]] = {"31 leaves": {}, "depth 8": {"max_depth": 8, "max_leaf_nodes": None}}
-N_ROUNDS, N_REPEATS = 100, 2
+N_ROUNDS, N_REPEATS = 100, 3
 
 
 def time_fit(engine: str, X: Any, y: Any, n_rounds: int, params: dict[str, Any]) -> float:

@@ -145,7 +145,7 @@ def _show(value: float | None, is_rate: bool) -> str:
 CROSSING_HEAD = """# From which size on a GPU is faster
 
 Seconds of a whole fit of `HistGradientBoostingClassifier`, 100 rounds, from a table of the host: one NVIDIA H200 and 16
-cores of the same machine, x86-64. The best of two, after one that is not counted: the first fit of a program also
+cores of the same machine, x86-64. The best of three, after one that is not counted: the first fit of a program also
 loads CuPy and the kernels, which takes one or two seconds. `python benchmarks/gpu_crossing.py` repeats it, `python -m
 benchmarks.gpu_page` writes this page. `engine="auto"` takes the GPU from {least:,} values on.
 
