@@ -35,7 +35,8 @@ void make_additive(BoundAdditive* self, const BinnedMatrix& data, const std::str
     throw nb::value_error("an additive model has one score, or one a class");
   if (held_out.shape(1) != data.n_rows)
     throw nb::value_error("held_out must be of shape (n_bags, n_rows)");
-  if (params.max_leaves < 2 || !(params.learning_rate > 0.0) || !(params.reg_lambda >= 0.0))
+  if (params.max_leaves < 2 || !(params.learning_rate > 0.0) || !(params.reg_lambda >= 0.0) ||
+      !(params.smooth_rate > 0.0))
     throw nb::value_error("params are out of range");
   const AdditiveInput input{&data,        made.loss.get(), made.target,
                             made.weights, made.held_out,   held_out.shape(0)};
@@ -68,6 +69,14 @@ Array<double> give_tables(const BoundAdditive& self, std::size_t term) {
 }
 
 void bind_additive_steps(nb::class_<BoundAdditive>& c) {
+  c.def(
+      "set_bins",
+      [](BoundAdditive& self, u32 feature, u32 n_bins, const Vector<u16>& codes) {
+        const nb::gil_scoped_release released;
+        self.boosting->set_bins(feature, n_bins, view_vector(codes));
+      },
+      nb::arg("feature"), nb::arg("n_bins"), nb::arg("codes"),
+      "Finer bins of a number: the bin of each row, n_bins where its value is missing.");
   c.def(
       "start_features",
       [](BoundAdditive& self, const Vector<u32>& features, const Vector<i32>& signs) {
@@ -128,6 +137,9 @@ void bind_additive(nanobind::module_& m) {
       .def_rw("greedy_cycles", &AdditiveParams::greedy_cycles)
       .def_rw("greedy_pair_cycles", &AdditiveParams::greedy_pair_cycles)
       .def_rw("greedy_share", &AdditiveParams::greedy_share)
+      .def_rw("smooth_cycles", &AdditiveParams::smooth_cycles)
+      .def_rw("smooth_pair_cycles", &AdditiveParams::smooth_pair_cycles)
+      .def_rw("smooth_rate", &AdditiveParams::smooth_rate)
       .def_rw("tolerance", &AdditiveParams::tolerance);
   nb::class_<BoundAdditive> c(m, "AdditiveBoosting",
                               "Boosting of tables of features and pairs, in outer bags.");

@@ -12,6 +12,8 @@ import pytest
 from committee import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExplainableBoostingClassifier,
+    ExplainableBoostingRegressor,
     ExtraTreeClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -44,6 +46,7 @@ def fits():
     weights = np.random.default_rng(3).integers(1, 1 << 16, size=len(signal)) / 4096.0
     tree, regressor = DecisionTreeClassifier, DecisionTreeRegressor
     few = {"random_state": 0, "max_iter": 8}
+    additive = {"random_state": 0, "outer_bags": 3, "max_iter": 40, "interactions": 2}
     together = {"n_estimators": 8, "early_stopping": False, "multi_strategy": "multi_output_tree", "defaults": "tuned"}
     # So many rows that gradients are rounded by chance.
     many, many_signal = make_table(20_000)
@@ -57,6 +60,9 @@ def fits():
         "boosting, huber": (HistGradientBoostingRegressor("huber", **few), X, signal, None),
         "boosting, poisson": (HistGradientBoostingRegressor("poisson", **few), X, signal - signal.min(), weights),
         "boosting, many rows": (HistGradientBoostingClassifier(early_stopping=False, **few), many, high, None),
+        "additive, two classes": (ExplainableBoostingClassifier(**additive), X, two, None),
+        "additive, three classes": (ExplainableBoostingClassifier(**additive), X, three, weights),
+        "additive, squared error": (ExplainableBoostingRegressor(**additive), X, signal, None),
         "gini": (tree(random_state=0), X, two, None),
         "gini, three classes": (tree(random_state=0), X, three, None),
         "gini, weighted": (tree(random_state=0), X, three, weights),

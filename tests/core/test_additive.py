@@ -35,33 +35,54 @@ def start(bins, loss, y, weights, params, held_out=None):
     return _core.AdditiveBoosting(bins, loss.name, loss.parameter, loss.n_scores, y, weights, held_out, params)
 
 
-def read(made, feature, n_bins):
-    table = made.tables(feature)[0, 0]
-    return np.append(table[:n_bins], table[-1])
+def find_largest_step(name):
+    return {info.name: info.largest_step for info in _core.describe_losses()}[name]
 
 
-@pytest.mark.parametrize("name", ["squared_error", "logistic", "poisson"])
+def make_target(y, name):
+    made = {
+        "squared_error": y,
+        "logistic": (y > 0.7).astype(float),
+        "poisson": np.round(np.abs(y)),
+        "softmax": np.digitize(y, [0.2, 1.0]).astype(float),
+    }
+    return made[name], LossFunction(name, np.nan, 3) if name == "softmax" else LossFunction(name)
+
+
+SCHEDULES = {
+    "all terms": {},
+    "greedy": {"greedy_cycles": 3, "greedy_pair_cycles": 2},
+    "smooth": {"smooth_cycles": 4, "smooth_pair_cycles": 3, "smooth_rate": 0.6},
+    "smooth, then greedy": {"smooth_cycles": 2, "smooth_pair_cycles": 2, "greedy_cycles": 4, "greedy_pair_cycles": 4},
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", ["squared_error", "logistic", "poisson", "softmax"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_features_follow_the_twin(name, weighted):
+def test_features_follow_the_twin(name, weighted, schedule):
     _, bins, codes, y = make_table()
-    y = {"squared_error": y, "logistic": (y > 0.7).astype(float), "poisson": np.round(np.abs(y))}[name]
+    y, loss = make_target(y, name)
     weights = np.random.default_rng(1).integers(1, 4, N_ROWS).astype(float) if weighted else np.ones(N_ROWS)
-    loss, params = LossFunction(name), make_params(max_leaves=3, min_samples_leaf=5, reg_lambda=0.5)
+    params = make_params(max_leaves=3, min_samples_leaf=5, reg_lambda=0.5, **SCHEDULES[schedule])
     made = start(bins, loss, y, weights, params)
     made.start_features(np.arange(4, dtype=np.uint32), np.array([0, 0, 1, 0], dtype=np.int32))
     made.run(12, 1)
     sizes = [int(n) + 1 for n in bins.mapper.n_bins]
-    largest = {info.name: info.largest_step for info in _core.describe_losses()}[name]
-    tables, _ = naive.boost(
-        codes, sizes, loss, y, weights, params, 12, signs={2: 1}, categorical={3: True}, largest_step=largest
-    )
+    options = {"signs": {2: 1}, "categorical": {3: True}, "largest_step": find_largest_step(name)}
+    tables, _ = naive.boost(codes, sizes, loss, y, weights, params, 12, **options)
     for f in range(4):
-        np.testing.assert_allclose(read(made, f, sizes[f] - 1), tables[f], rtol=0, atol=1e-9)
+        found = made.tables(f)[0]
+        found = np.column_stack([found[:, : sizes[f] - 1], found[:, -1]])
+        np.testing.assert_allclose(found, tables[f], rtol=0, atol=1e-9)
 
 
-def test_pairs_follow_the_twin():
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", ["squared_error", "softmax"])
+def test_pairs_follow_the_twin(name, schedule):
     _, bins, codes, y = make_table()
-    loss, params = LossFunction("squared_error"), make_params(min_samples_leaf=5)
+    y, loss = make_target(y, name)
+    params = make_params(min_samples_leaf=5, **SCHEDULES[schedule])
     made = start(bins, loss, y, np.zeros(0), params)
     made.start_features(np.zeros(0, np.uint32), np.zeros(0, np.int32))
     cells = [np.append(np.arange(int(n)) // 5, int(n) // 5 + 1).astype(np.uint8) for n in bins.mapper.n_bins]
@@ -73,9 +94,26 @@ def test_pairs_follow_the_twin():
     slots = [
         cells[a][codes[a]].astype(int) * size[1] + cells[b][codes[b]] for (a, b), size in zip(pairs, sizes, strict=True)
     ]
-    tables, _ = naive.boost(slots, sizes, loss, y, np.ones(N_ROWS), params, 8)
+    largest = find_largest_step(name)
+    tables, _ = naive.boost(slots, sizes, loss, y, np.ones(N_ROWS), params, 8, largest_step=largest)
     for t in range(2):
-        np.testing.assert_allclose(made.tables(t)[0, 0], tables[t], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(made.tables(t)[0], tables[t], rtol=0, atol=1e-9)
+
+
+def test_finer_bins_follow_the_twin():
+    X, bins, codes, y = make_table()
+    loss, params = LossFunction("squared_error"), make_params(min_samples_leaf=2)
+    distinct, fine = np.unique(X[:, 2], return_inverse=True)
+    made = start(bins, loss, y, np.zeros(0), params)
+    made.set_bins(2, len(distinct), fine.astype(np.uint16))
+    made.start_features(np.array([2], np.uint32), np.zeros(1, np.int32))
+    made.run(6, 1)
+    assert len(distinct) > bins.mapper.n_bins[2]
+    tables, _ = naive.boost([fine], [len(distinct) + 1], loss, y, np.ones(N_ROWS), params, 6)
+    np.testing.assert_allclose(made.tables(0)[0], tables[0], rtol=0, atol=1e-9)
+    for feature, n_bins, given in ((3, 9, fine % 9), (0, 9, fine), (0, 500, fine[:3]), (9, 500, fine)):
+        with pytest.raises(ValueError, match="bin|unknown feature"):
+            made.set_bins(feature, n_bins, given.astype(np.uint16))
 
 
 def test_the_pair_that_acts_together_is_ranked_first():
@@ -108,6 +146,29 @@ def test_bags_do_not_depend_on_threads_or_on_one_another():
     for f in range(4):
         assert found[0][f].tobytes() == found[1][f].tobytes()
         assert found[0][f][1].tobytes() == found[2][f][0].tobytes()
+
+
+def test_smooth_cycles_end_when_the_loss_no_longer_falls():
+    _, bins, _, _ = make_table()
+    rng = np.random.default_rng(5)
+    noise, held_out = rng.normal(size=N_ROWS), np.zeros((1, N_ROWS))
+    held_out[0, rng.permutation(N_ROWS)[:150]] = 1.0
+
+    def run(n_smooth):
+        params = make_params(smooth_cycles=n_smooth, patience=1000, min_samples_leaf=2)
+        made = start(bins, LossFunction("squared_error"), noise, np.zeros(0), params, held_out)
+        made.start_features(np.arange(4, dtype=np.uint32), np.zeros(4, np.int32))
+        made.run(30, 1)
+        return made.losses(0)
+
+    curves = {n: run(n) for n in (30, 2, 3, 4, 5, 6, 7, 8, 9, 10)}
+    smooth = curves[30]
+    baseline = noise[held_out[0] == 0].mean()
+    best = [((noise[held_out[0] == 1] - baseline) ** 2).mean() / 2, *smooth]
+    end = next(n for n in range(3, 30) if n - int(np.argmin(best[: n + 1])) >= 3)
+    assert end <= 10
+    assert curves[end] == smooth
+    assert curves[end - 1] != smooth
 
 
 def test_rows_that_are_held_out_teach_nothing():

@@ -29,6 +29,12 @@ MODELS: dict[str, tuple[Callable[[], Any], Any, dict[str, Any], Any]] = {
     ),
     "ranking": (lambda: committee.GradientBoostingRanker(n_estimators=2, n_jobs=1), X, {"qid": QUERIES}, RANKS),
     "ordered classes": (lambda: committee.OrdinalGradientBoostingClassifier(n_estimators=2, n_jobs=1), X, {}, RANKS),
+    "additive": (
+        lambda: committee.ExplainableBoostingRegressor(outer_bags=2, max_iter=3, interactions=2, n_jobs=1),
+        X,
+        {},
+        VALUES,
+    ),
     "words": (lambda: committee.BoosTexterClassifier(n_estimators=3, n_jobs=1), WORDS, {}, RANKS),
     "bag of stumps": (
         lambda: committee.BaggingClassifier(committee.DecisionStumpClassifier(), n_estimators=2, n_jobs=1),

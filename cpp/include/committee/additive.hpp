@@ -19,8 +19,12 @@ struct AdditiveParams {
   u32 patience = 50;  // cycles without a smaller loss of the rows held out
   // Cycles between two over all terms, in which only terms take part whose latest step was worth a
   // share of the largest.
-  u32 greedy_cycles = 9, greedy_pair_cycles = 19;
-  double greedy_share = 0.7;
+  u32 greedy_cycles = 20, greedy_pair_cycles = 40;
+  double greedy_share = 0.9;
+  // The most cycles at the start, over all terms, whose steps are means over all cuts; they end
+  // early if the loss of the rows held out no longer falls.
+  u32 smooth_cycles = 0, smooth_pair_cycles = 0;
+  double smooth_rate = 0.5;
   double tolerance = 1e-5;  // what is less than this share of the loss smaller is not counted
 };
 
@@ -47,6 +51,9 @@ class AdditiveBoosting {
   AdditiveBoosting(const AdditiveInput& input, const AdditiveParams& params);
   ~AdditiveBoosting();
 
+  // Bins of a number in place of those of the data, finer ones: the bin of each row, n_bins where
+  // the value is missing. Before start_features.
+  void set_bins(u32 feature, u32 n_bins, std::span<const u16> codes);
   // Begin with terms of single features, whose tables are monotonic where the sign (one a term)
   // says so.
   void start_features(std::span<const u32> features, std::span<const int> signs);
@@ -67,7 +74,7 @@ class AdditiveBoosting {
   u32 n_scores() const;
   std::size_t n_terms() const;
   // Slots of a term's table. A feature of bytes has 256, the last one for missing values; others
-  // one a level and then the missing values; a pair its cells, row by row.
+  // one a bin or level and then the missing values; a pair its cells, row by row.
   std::size_t n_slots(std::size_t term) const;
   // [score][slot], of the cycle with the least loss.
   const std::vector<double>& table(std::size_t bag, std::size_t term) const;
@@ -77,10 +84,17 @@ class AdditiveBoosting {
   const std::vector<double>& losses(std::size_t bag) const;
 
  private:
+  struct FineBins {
+    u32 n_bins = 0;  // 0: those of the data
+    AlignedBuffer<u16> codes;
+  };
+  u32 count_bins(std::size_t feature) const;
+
   std::vector<AdditiveTerm> terms_;
   AdditiveInput input_;
   AdditiveParams params_;
   std::vector<std::unique_ptr<AdditiveBag>> bags_;
+  std::vector<FineBins> fine_;            // by feature
   std::vector<u32> n_cells_;              // by feature, missing included
   std::vector<AlignedBuffer<u8>> cells_;  // by feature and row
 };

@@ -19,7 +19,7 @@ void check_feature(const BinnedMatrix& data, u32 feature) {
 }  // namespace
 
 AdditiveBoosting::AdditiveBoosting(const AdditiveInput& input, const AdditiveParams& params)
-    : input_(input), params_(params) {
+    : input_(input), params_(params), fine_(input.data->n_cols) {
   const std::size_t n = input.data->n_rows;
   if (n == 0 || n >= kMissingCode || input.n_bags == 0)
     throw std::invalid_argument("there must be rows and bags");
@@ -44,6 +44,22 @@ AdditiveBoosting::AdditiveBoosting(const AdditiveInput& input, const AdditivePar
 
 AdditiveBoosting::~AdditiveBoosting() = default;
 
+u32 AdditiveBoosting::count_bins(std::size_t feature) const {
+  return fine_[feature].n_bins ? fine_[feature].n_bins : (*input_.data->bins)[feature].n_bins;
+}
+
+void AdditiveBoosting::set_bins(u32 feature, u32 n_bins, std::span<const u16> codes) {
+  check_feature(*input_.data, feature);
+  if ((*input_.data->bins)[feature].categorical)
+    throw std::invalid_argument("categories have the bins of the data");
+  if (codes.size() != input_.data->n_rows || n_bins == 0 ||
+      std::any_of(codes.begin(), codes.end(), [&](u16 code) { return code > n_bins; }))
+    throw std::invalid_argument("every row must have a bin, or n_bins where its value is missing");
+  fine_[feature].n_bins = n_bins;
+  fine_[feature].codes = AlignedBuffer<u16>(codes.size());
+  std::copy(codes.begin(), codes.end(), fine_[feature].codes.data());
+}
+
 void AdditiveBoosting::start_features(std::span<const u32> features, std::span<const int> signs) {
   if (signs.size() != features.size())
     throw std::invalid_argument("every feature must have a sign");
@@ -54,9 +70,15 @@ void AdditiveBoosting::start_features(std::span<const u32> features, std::span<c
     check_feature(data, f);
     const ColumnBins& bins = (*data.bins)[f];
     AdditiveTerm& term = terms_.emplace_back();
-    term.n_values = bins.n_bins;
+    term.n_values = count_bins(f);
     term.order = bins.categorical ? CellOrder::categorical : CellOrder::numeric;
     term.sign = signs[t];
+    if (fine_[f].n_bins) {
+      term.n_slots = term.n_values + std::size_t{1};
+      term.missing_slot = term.n_values;
+      term.codes = static_cast<const u16*>(fine_[f].codes.data());
+      continue;
+    }
     if (!bins.wide) {
       term.n_slots = 256;
       term.missing_slot = kMissingBin;
@@ -89,15 +111,20 @@ void AdditiveBoosting::set_cells(std::span<const u64> offsets, std::span<const u
   cells_.clear();
   for (std::size_t f = 0; f < data.n_cols; ++f) {
     const ColumnBins& bins = (*data.bins)[f];
-    if (offsets[f + 1] < offsets[f] || offsets[f + 1] - offsets[f] != std::size_t{bins.n_bins} + 1)
+    const u32 n_bins = count_bins(f);
+    if (offsets[f + 1] < offsets[f] || offsets[f + 1] - offsets[f] != std::size_t{n_bins} + 1)
       throw std::invalid_argument("every bin and the missing values must have a cell");
     const u8* const own = cells.data() + offsets[f];
-    n_cells_[f] = *std::max_element(own, own + bins.n_bins + 1) + 1u;
+    n_cells_[f] = *std::max_element(own, own + n_bins + 1) + 1u;
     AlignedBuffer<u8>& codes = cells_.emplace_back(AlignedBuffer<u8>(data.n_rows));
+    if (fine_[f].n_bins) {
+      for (std::size_t i = 0; i < data.n_rows; ++i) codes[i] = own[fine_[f].codes[i]];
+      continue;
+    }
     std::vector<u8> room;
     const u8* const bytes = bins.wide ? nullptr : data.read_column(f, room);
     for (std::size_t i = 0; i < data.n_rows; ++i)
-      codes[i] = own[std::min(bins.wide ? data.wide[f][i] : u32{bytes[i]}, bins.n_bins)];
+      codes[i] = own[std::min(bins.wide ? data.wide[f][i] : u32{bytes[i]}, n_bins)];
   }
 }
 

@@ -14,6 +14,8 @@ namespace {
 constexpr int kPairBits = 27, kWeightBits = 31;
 constexpr double kLargestPair = 0x1p30;
 constexpr std::size_t kSweepRows = 2048, kMovedRows = 256;
+// Smooth cycles end after so many without a smaller loss of the rows held out.
+constexpr u32 kSmoothPatience = 3;
 
 // A row of weight w is the row w times: its numbers are rounded before they are multiplied.
 template <class Code>
@@ -117,6 +119,10 @@ void AdditiveBag::start(std::span<const AdditiveTerm> terms) {
   for (std::vector<CellSums>& sums : sums_) sums.assign(n_scores_ * most, {});
   steps_.assign(n_scores_ * most, {});
   count_rows(terms);
+  pending_ = nullptr;
+  changed_.assign(terms.size(), 0);
+  pairs_ = !terms.empty() && terms.front().n_grid_rows != 0;
+  smooth_end_ = pairs_ ? params_.smooth_pair_cycles : params_.smooth_cycles;
   worths_.assign(terms.size(), 0.0);
   losses_.clear();
   n_cycles_ = best_cycle_ = counted_cycle_ = 0;
@@ -138,6 +144,7 @@ void AdditiveBag::count_rows(std::span<const AdditiveTerm> terms) {
 }
 
 void AdditiveBag::settle(std::span<const AdditiveTerm> terms) {
+  pending_ = nullptr;
   for (u32 k = 0; k < n_scores_; ++k) {
     double* const scores = scores_.data() + k * n_rows_;
     std::fill_n(scores, n_rows_, baseline_[k]);
@@ -202,7 +209,9 @@ void AdditiveBag::add_sums(const AdditiveTerm& term, std::size_t begin, std::siz
           const i32* const h = fixed_hessians_.data() + k * n_rows_;
           CellSums* const sums = sums_[0].data() + k * term.n_slots;
           if (units_.empty()) {
-            sum_rows(codes, g, h, begin, end, sums, sums_[1].data() + k * term.n_slots);
+            // In the many slots of a pair neighbouring rows seldom meet.
+            CellSums* const odd = term.n_grid_rows ? sums : sums_[1].data() + k * term.n_slots;
+            sum_rows(codes, g, h, begin, end, sums, odd);
           } else {
             sum_weighted_rows(codes, units_.data(), g, h, begin, end, sums);
           }
@@ -222,36 +231,43 @@ void AdditiveBag::take_steps(const AdditiveTerm& term, std::size_t begin, std::s
       term.codes);
 }
 
-void AdditiveBag::sweep(const AdditiveTerm* done, const AdditiveTerm* next) {
+void AdditiveBag::sweep(const AdditiveTerm* next) {
   if (next) {
-    for (std::vector<CellSums>& sums : sums_)
-      std::fill_n(sums.begin(), n_scores_ * next->n_slots, CellSums{});
+    std::fill_n(sums_[0].begin(), n_scores_ * next->n_slots, CellSums{});
+    if (!next->n_grid_rows) std::fill_n(sums_[1].begin(), n_scores_ * next->n_slots, CellSums{});
   }
   for (std::size_t begin = 0; begin < n_rows_; begin += kSweepRows) {
     const std::size_t end = std::min(n_rows_, begin + kSweepRows);
-    if (done) take_steps(*done, begin, end);
+    if (pending_) take_steps(*pending_, begin, end);
     if (next) add_sums(*next, begin, end);
   }
+  pending_ = nullptr;
 }
 
-void AdditiveBag::update_term(const AdditiveTerm& term, std::size_t number) {
+void AdditiveBag::update_term(const AdditiveTerm& term, std::size_t number, CycleKind kind) {
   std::vector<double> steps(term.n_slots);
   double worth = 0.0;
   const std::span<const u32> counts(counts_[number]);
   for (u32 k = 0; k < n_scores_; ++k) {
     CellSums* const even = sums_[0].data() + k * term.n_slots;
     const CellSums* const odd = sums_[1].data() + k * term.n_slots;
-    for (std::size_t s = 0; s < term.n_slots; ++s) {
+    for (std::size_t s = 0; s < term.n_slots && !term.n_grid_rows; ++s) {
       even[s].gradient += odd[s].gradient;
       even[s].hessian += odd[s].hessian;
     }
     const std::span<const CellSums> sums(even, term.n_slots);
     const CellUnits units = find_units(k);
-    if (term.n_grid_rows != 0) {
-      worth += update_grid({sums, counts, term.n_grid_rows, term.n_columns}, units, params_, steps);
+    const CellGrid grid{sums, counts, term.n_grid_rows, term.n_columns};
+    const CellLine line{sums, counts, term.n_values, term.missing_slot, term.order, term.sign};
+    if (kind == CycleKind::smooth) {
+      if (term.n_grid_rows != 0) {
+        smooth_grid(grid, units, params_, steps);
+      } else {
+        smooth_line(line, units, params_, steps);
+      }
     } else {
-      worth += update_line({sums, counts, term.n_values, term.missing_slot, term.order, term.sign},
-                           units, params_, steps);
+      worth += term.n_grid_rows != 0 ? update_grid(grid, units, params_, steps)
+                                     : update_line(line, units, params_, steps);
     }
     // Gradients in units of their own: a step of the score moves them by it times the hessian.
     const double ratio = units.hessian / units.gradient;
@@ -261,29 +277,38 @@ void AdditiveBag::update_term(const AdditiveTerm& term, std::size_t number) {
     }
   }
   worths_[number] = worth;
+  changed_[number] = 1;
+  pending_ = &term;
 }
 
-std::vector<std::size_t> AdditiveBag::choose_terms(std::span<const AdditiveTerm> terms) const {
-  const bool pairs = !terms.empty() && terms.front().n_grid_rows != 0;
-  const u32 period = 1 + (pairs ? params_.greedy_pair_cycles : params_.greedy_cycles);
+AdditiveBag::CycleKind AdditiveBag::choose_kind() const {
+  if (n_cycles_ < smooth_end_) return CycleKind::smooth;
+  const u32 period = 1 + (pairs_ ? params_.greedy_pair_cycles : params_.greedy_cycles);
+  return (n_cycles_ - smooth_end_) % period == 0 ? CycleKind::all : CycleKind::greedy;
+}
+
+std::vector<std::size_t> AdditiveBag::choose_terms(CycleKind kind) const {
   const double largest = *std::max_element(worths_.begin(), worths_.end());
   std::vector<std::size_t> chosen;
-  for (std::size_t t = 0; t < terms.size(); ++t) {
-    if (n_cycles_ % period == 0 || worths_[t] >= params_.greedy_share * largest)
+  for (std::size_t t = 0; t < worths_.size(); ++t) {
+    if (kind != CycleKind::greedy || worths_[t] >= params_.greedy_share * largest)
       chosen.push_back(t);
   }
   return chosen;
 }
 
 void AdditiveBag::run_cycle(std::span<const AdditiveTerm> terms) {
-  find_gradients();
-  const AdditiveTerm* done = nullptr;
-  for (const std::size_t t : choose_terms(terms)) {
-    sweep(done, &terms[t]);
-    update_term(terms[t], t);
-    done = &terms[t];
+  const CycleKind kind = choose_kind();
+  // Gradients are exact where a cycle over all terms begins; from there they follow the steps, also
+  // in the greedy cycles after it.
+  if (kind != CycleKind::greedy) {
+    if (pending_) sweep(nullptr);
+    find_gradients();
   }
-  sweep(done, nullptr);
+  for (const std::size_t t : choose_terms(kind)) {
+    sweep(&terms[t]);
+    update_term(terms[t], t, kind);
+  }
   note_cycle();
 }
 
@@ -298,6 +323,17 @@ double AdditiveBag::measure() const {
       y[i] = input_.target[row];
       for (u32 k = 0; k < n_scores_; ++k) scores[k * kLossBlock + i] = scores_[k * n_rows_ + row];
     }
+    if (pending_) {
+      std::visit(
+          [&](const auto* codes) {
+            for (u32 k = 0; k < n_scores_; ++k) {
+              const SlotStep* const steps = steps_.data() + k * pending_->n_slots;
+              for (std::size_t i = 0; i < n; ++i)
+                scores[k * kLossBlock + i] += steps[codes[measured_[begin + i]]].score;
+            }
+          },
+          pending_->codes);
+    }
     input_.loss->find_values(view, 0, n, values.data());
     for (std::size_t i = 0; i < n; ++i) {
       const double weight = measured_weights_[begin + i];
@@ -308,24 +344,32 @@ double AdditiveBag::measure() const {
   return sum / total;
 }
 
+void AdditiveBag::keep_tables() {
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    if (changed_[t]) best_tables_[t] = tables_[t];
+  }
+  std::fill(changed_.begin(), changed_.end(), u8{0});
+  best_cycle_ = n_cycles_;
+}
+
 void AdditiveBag::note_cycle() {
   ++n_cycles_;
   if (measured_.empty()) {
-    best_tables_ = tables_;
-    best_cycle_ = n_cycles_;
+    keep_tables();
     return;
   }
   const double loss = measure();
   losses_.push_back(loss);
   if (loss < best_loss_) {
     best_loss_ = loss;
-    best_tables_ = tables_;
-    best_cycle_ = n_cycles_;
+    keep_tables();
   }
   if (loss < counted_loss_ - params_.tolerance * std::abs(counted_loss_)) {
     counted_loss_ = loss;
     counted_cycle_ = n_cycles_;
   }
+  if (n_cycles_ < smooth_end_ && n_cycles_ - best_cycle_ >= kSmoothPatience)
+    smooth_end_ = n_cycles_;
   stopped_ = n_cycles_ - counted_cycle_ >= params_.patience;
 }
 

@@ -47,14 +47,18 @@ class AdditiveBag {
     double score = 0.0, gradient = 0.0;
   };
   void count_rows(std::span<const AdditiveTerm> terms);
-  // Terms that take part in the cycle to come.
-  std::vector<std::size_t> choose_terms(std::span<const AdditiveTerm> terms) const;
-  void update_term(const AdditiveTerm& term, std::size_t number);
-  // One pass over the rows: the steps of the term before, then the sums of the next one.
-  void sweep(const AdditiveTerm* done, const AdditiveTerm* next);
+  // What the cycle to come is: smooth, over all terms, or over the terms with the most to gain.
+  enum class CycleKind : u8 { smooth, all, greedy };
+  CycleKind choose_kind() const;
+  // Terms that take part in it.
+  std::vector<std::size_t> choose_terms(CycleKind kind) const;
+  void update_term(const AdditiveTerm& term, std::size_t number, CycleKind kind);
+  // One pass over the rows: the steps of the pending term, then the sums of the next one.
+  void sweep(const AdditiveTerm* next);
   void add_sums(const AdditiveTerm& term, std::size_t begin, std::size_t end);
   void take_steps(const AdditiveTerm& term, std::size_t begin, std::size_t end);
   double measure() const;
+  void keep_tables();
   void note_cycle();
   CellUnits find_units(u32 k) const;
 
@@ -74,13 +78,16 @@ class AdditiveBag {
   std::vector<int> gradient_powers_, hessian_powers_;    // by score
   std::vector<std::vector<u32>> counts_;                 // by term and slot
   std::vector<std::vector<double>> tables_, best_tables_;
-  std::vector<CellSums> sums_[2];  // [score][slot], of even and of odd rows
-  std::vector<SlotStep> steps_;    // [score][slot]
-  std::vector<double> worths_;     // by term, of its latest step
+  std::vector<u8> changed_;                // by term: whether its tables differ
+  std::vector<CellSums> sums_[2];          // [score][slot], of even and of odd rows
+  std::vector<SlotStep> steps_;            // [score][slot]
+  const AdditiveTerm* pending_ = nullptr;  // whose steps the rows have not taken yet
+  std::vector<double> worths_;             // by term, of its latest step
   std::vector<double> losses_;
   double best_loss_ = 0.0, counted_loss_ = 0.0;
   u32 n_cycles_ = 0, best_cycle_ = 0, counted_cycle_ = 0;
-  bool stopped_ = false;
+  u32 smooth_end_ = 0;  // the first cycle that is not smooth
+  bool pairs_ = false, stopped_ = false;
 };
 
 }  // namespace committee

@@ -1,5 +1,5 @@
 // The update of one term from sums of gradients by cell: a tree of few leaves on the bins of a
-// feature, or four rectangles of a grid.
+// feature, or four rectangles of a grid; or, smooth, the mean over all cuts.
 #pragma once
 #include "committee/additive.hpp"
 
@@ -38,6 +38,12 @@ double update_line(const CellLine& line, const CellUnits& units, const AdditiveP
                    std::span<double> steps);
 double update_grid(const CellGrid& grid, const CellUnits& units, const AdditiveParams& params,
                    std::span<double> steps);
+// The mean of the steps of every cut through the line, or of every pair of cuts through the grid:
+// what steps at cuts drawn by chance are on average, without their noise.
+void smooth_line(const CellLine& line, const CellUnits& units, const AdditiveParams& params,
+                 std::span<double> steps);
+void smooth_grid(const CellGrid& grid, const CellUnits& units, const AdditiveParams& params,
+                 std::span<double> steps);
 // The gain of the best pair of cuts through the whole grid.
 double find_grid_gain(const CellGrid& grid, const CellUnits& units, const AdditiveParams& params);
 

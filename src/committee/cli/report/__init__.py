@@ -27,6 +27,7 @@ from committee.cli.report.page import render_page, write_page
 from committee.cli.report.report_data import ReportData
 from committee.cli.report.reproduction_section import Reproduction, describe_reproduction, read_reproduction
 from committee.cli.report.scores_section import describe_model, describe_score
+from committee.cli.report.shapes_section import describe_shapes, has_shapes
 from committee.cli.report.summary import render_summary, summarize_fit
 from committee.cli.tasks import TASKS
 
@@ -78,6 +79,7 @@ def write_report(
         describe_curves(scored) if has_errors else describe_order(data.problem.y[scored.numbers], scored.predicted),
         *([describe_confusion(scored)] if scored.classes is not None else []),
         describe_importance(data),
+        *([describe_shapes(results.model)] if has_shapes(results.model) else []),
         describe_dependence(dependences),
         describe_learning_curves(data),
         *([describe_largest_errors(scored, ranked)] if has_errors else []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -147,6 +148,8 @@ class BaseExplainableBoosting(TreeEstimator):
         params.min_samples_leaf = min(int(self.min_samples_leaf), 2**32 - 1)
         params.reg_lambda = float(self.l2_regularization)
         params.patience = min(int(self.n_iter_no_change), 2**32 - 1)
+        params.smooth_cycles = min(int(self.smooth_iter), 2**32 - 1)
+        params.smooth_pair_cycles = ceil(params.smooth_cycles / 4)
         params.tolerance = float(self.tol)
         pairs, n_pairs = None, 0
         if isinstance(self.interactions, int | float | np.number):

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.dataset import ClassTarget, ValueTarget
+from committee.data.device_tables import copy_to_host
 from committee.engines import get_engine
+from committee.ensembles.additive.fine_bins import MOST_BYTE_BINS, make_fine_cells, read_column
 from committee.ensembles.additive.shapes import TermShape, make_axis
 from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_by_value, read_cells
 
@@ -128,7 +130,7 @@ class ShapeFit:
 
     def __init__(self, dataset: Dataset, loss: LossFunction, held_out: FloatArray, plan: AdditivePlan) -> None:
         self._dataset, self._plan, self._counts = dataset, plan, dataset.count_weights()
-        self._bins: BinnedMatrix = dataset.binned(plan.max_bins, plan.n_jobs)
+        self._bins: BinnedMatrix = dataset.binned(min(plan.max_bins, MOST_BYTE_BINS), plan.n_jobs)
         # The score of a single class learns nothing.
         self._max_cycles = 0 if loss.name == "softmax" and loss.n_scores < 2 else plan.max_cycles
         self._cells: dict[int, AnyArray] = {}
@@ -147,6 +149,19 @@ class ShapeFit:
             held_out,
             plan.params,
         )
+        self._refine_bins()
+
+    def _refine_bins(self) -> None:
+        """More bins for numbers with more values than bytes; tables that are read in blocks keep theirs."""
+        if self._plan.max_bins <= MOST_BYTE_BINS:
+            return
+        table = copy_to_host(self._dataset.X)
+        for feature, levels in enumerate(self._dataset.schema.categories):
+            values = read_column(table, feature) if levels is None else None
+            fine = None if values is None else make_fine_cells(values, self._counts, self._plan.max_bins)
+            if fine is not None:
+                self._columns[feature] = fine
+                self._engine.set_bins(feature, fine.n_bins, fine.codes)
 
     def run(self, on_progress: Callable[[int], object] | None) -> FittedTerms:
         """Fit features, then pairs.
@@ -224,7 +239,7 @@ class ShapeFit:
                 order = order_by_value(self._features[feature].values.mean(axis=0)[:, :-1])
             own = group_cells(column.weights[:-1], most, order)
             n_cells = int(own.max()) + 1 if len(own) else 0
-            self._cells[feature] = np.append(own, np.uint8(n_cells))
+            self._cells[feature] = np.append(own, n_cells)
             parts.append(self._cells[feature])
         offsets = np.cumsum([0, *map(len, parts)]).astype(np.uint64)
         self._engine.set_cells(offsets, np.concatenate(parts).astype(np.uint8))
@@ -233,7 +248,7 @@ class ShapeFit:
         first, second = (self._cells[feature] for feature in pair)
         size = int(first[-1]) + 1, int(second[-1]) + 1
         tables = self._engine.tables(number)
-        columns = [self._cells[f][self._columns[f].codes].astype(np.intp) for f in pair]
+        columns = [self._cells[f][self._columns[f].codes] for f in pair]
         weights = np.bincount(columns[0] * size[1] + columns[1], self._counts, size[0] * size[1])
         shaped = np.array(tables).reshape(*tables.shape[:2], *size)
         return TermTables((pair[0], pair[1]), shaped, weights.reshape(size).astype(np.float64))
@@ -246,9 +261,8 @@ class ShapeFit:
         for term in (*self._features.values(), *self._pairs):
             axes, paired = [], len(term.features) > 1
             for feature in term.features:
-                thresholds = np.asarray(self._bins.mapper.thresholds(feature), dtype=np.float64)
                 cells = self._cells[feature][:-1] if paired else None
-                axes.append(make_axis(self._dataset.schema, feature, thresholds, cells))
+                axes.append(make_axis(self._dataset.schema, feature, self._columns[feature].thresholds, cells))
             values, weights = _fit_axes(term, tuple(axis.n_cells + 1 for axis in axes))
             shapes.append(
                 TermShape(

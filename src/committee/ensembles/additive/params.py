@@ -12,10 +12,12 @@ __all__ = [
     "AdditiveTol",
     "AdditiveValueLoss",
     "CycleCount",
+    "FineBins",
     "HeldOutShare",
     "InteractionBins",
     "OuterBags",
     "PairChoice",
+    "SmoothCycles",
     "StepLeaves",
     "StopsEarly",
 ]
@@ -45,6 +47,11 @@ PairChoice: TypeAlias = Annotated[
     "that explain most of what the features alone leave are chosen. A list of pairs, by numbers or names of columns, "
     "names them instead.",
 ]
+FineBins: TypeAlias = Annotated[
+    Annotated[int, Interval(2, 65535)],
+    "The most bins of a numeric feature alone. A feature with no more distinct values than this is represented "
+    "exactly. Tables that are read in blocks have at most 255.",
+]
 InteractionBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 128)],
     "The most cells of a feature in pairs.",
@@ -52,6 +59,12 @@ InteractionBins: TypeAlias = Annotated[
 HeldOutShare: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="neither")],
     "Share of the rows that each outer bag holds out, for early stopping.",
+]
+SmoothCycles: TypeAlias = Annotated[
+    Annotated[int, Interval(0, None)],
+    "The most cycles at the start, over the features and a fourth as many over the pairs, whose steps are means over "
+    "all cuts instead of the best one: curves without corners, from which the other cycles go on. They end early if "
+    "the loss of the rows held out no longer falls.",
 ]
 StopsEarly: TypeAlias = Annotated[
     bool,

@@ -28,10 +28,13 @@ class FeatureCells:
         The bin of each row; missing values have the number after the last bin.
     weights : ndarray of shape (n_bins + 1,)
         Of the rows in each bin, and of those with missing values.
+    thresholds : ndarray
+        Between the bins of a number.
     """
 
     codes: AnyArray
     weights: FloatArray
+    thresholds: FloatArray
 
     @property
     def n_bins(self) -> int:
@@ -63,7 +66,8 @@ def read_cells(bins: BinnedMatrix, feature: int, counts: FloatArray | None) -> F
     n_bins = int(bins.mapper.n_bins[feature])
     wide = bins.codes(feature)
     codes = np.minimum(wide, n_bins) if len(wide) else np.minimum(bins.column(feature), n_bins)
-    return FeatureCells(codes, np.bincount(codes, counts, n_bins + 1).astype(np.float64))
+    thresholds = np.asarray(bins.mapper.thresholds(feature), dtype=np.float64)
+    return FeatureCells(codes, np.bincount(codes, counts, n_bins + 1).astype(np.float64), thresholds)
 
 
 def order_by_value(values: FloatArray) -> AnyArray:
@@ -86,7 +90,7 @@ def group_cells(weights: FloatArray, most: int, order: AnyArray | None = None) -
 
     Returns
     -------
-    ndarray of uint8 of shape (n_bins,)
+    ndarray of shape (n_bins,)
         The cell of each bin.
 
     Examples
@@ -104,7 +108,7 @@ def group_cells(weights: FloatArray, most: int, order: AnyArray | None = None) -
         middle = (np.cumsum(own) - own / 2.0) / total if total > 0.0 else np.arange(n_bins) / n_bins
         places = np.minimum((middle * most).astype(np.intp), most - 1)
         numbers = np.concatenate([[0], np.cumsum(np.diff(places) > 0)])
-    cells = np.empty(n_bins, dtype=np.uint8)
+    cells = np.empty(n_bins, dtype=np.intp)
     cells[order] = numbers
     return cells
 
