@@ -24,7 +24,6 @@ def test_features_levels_and_pairs_are_drawn():
     page = describe_shapes(model).render()
     assert page.count("<figure") == 4
     assert "Pairs of features" in page
-    assert "What age add" not in page
     assert "What age adds to the score" in page
     assert "Missing values add" in page
     assert "<b>" not in page

@@ -101,7 +101,7 @@ def test_pairs_follow_the_twin(name, schedule):
 
 
 def test_finer_bins_follow_the_twin():
-    X, bins, codes, y = make_table()
+    X, bins, _, y = make_table()
     loss, params = LossFunction("squared_error"), make_params(min_samples_leaf=2)
     distinct, fine = np.unique(X[:, 2], return_inverse=True)
     made = start(bins, loss, y, np.zeros(0), params)
@@ -112,7 +112,7 @@ def test_finer_bins_follow_the_twin():
     tables, _ = naive.boost([fine], [len(distinct) + 1], loss, y, np.ones(N_ROWS), params, 6)
     np.testing.assert_allclose(made.tables(0)[0], tables[0], rtol=0, atol=1e-9)
     for feature, n_bins, given in ((3, 9, fine % 9), (0, 9, fine), (0, 500, fine[:3]), (9, 500, fine)):
-        with pytest.raises(ValueError, match="bin|unknown feature"):
+        with pytest.raises(ValueError, match=r"bin|unknown feature"):
             made.set_bins(feature, n_bins, given.astype(np.uint16))
 
 

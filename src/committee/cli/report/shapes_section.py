@@ -108,8 +108,8 @@ def _draw_pair(shape: Any, label: str) -> tuple[str, str]:
         labels = axis.list_labels()
         names = tuple(truncate_text(labels[k], 24) for k in groups)
         if not weights.sum(axis=1 - number)[-1] > 0.0:  # no missing values
-            values, weights, names = (np.delete(part, -1, axis=number) for part in (values, weights, names))
-        axes.append(Axis(-0.5, len(names) - 0.5, shape.names[number], names=tuple(map(str, names))))
+            values, weights, names = np.delete(values, -1, number), np.delete(weights, -1, number), names[:-1]
+        axes.append(Axis(-0.5, len(names) - 0.5, shape.names[number], names=names))
     return draw_surface(axes[0], axes[1], values, f"adds to {label}", caption), caption
 
 
