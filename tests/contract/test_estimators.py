@@ -168,7 +168,7 @@ BAD_VALUES = {
     "ccp_alpha": -1.0,
     "monotonic_cst": "up",
     "exact": "yes",
-    "max_bins": 256,
+    "max_bins": 1,
     "categorical_features": "guess",
     "unseen": "ignore",
     "text_columns": "all",
