@@ -28,7 +28,7 @@ TRAINING = """| task | rounds | GPU engine, s | XGBoost, s | ratio | score | XGB
 """
 OTHER = """
 Bins are made by the CPU's cores here and sent to the device (`gpu_prediction.md` has those that the GPU makes); XGBoost
-makes its own on the GPU. Where ours take five seconds and more they include the compilation of kernels on a new machine.
+makes its own on the GPU. Where ours take five seconds and more they include the compilation of kernels at first use.
 Prediction: 4,000,000 rows that lie on the device. Bytes a value: the memory beside the scores, for each value of the
 table.
 
