@@ -43,9 +43,8 @@ def tree():
 
 @pytest.fixture(scope="module")
 def additive():
-    return committee.ExplainableBoostingClassifier(outer_bags=2, max_iter=5, interactions=1, random_state=0).fit(
-        FRAME, Y
-    )
+    options = {"outer_bags": 2, "max_iter": 5, "interactions": 1, "min_samples_leaf": 2}
+    return committee.ExplainableBoostingClassifier(random_state=0, **options).fit(FRAME, Y)
 
 
 @pytest.fixture
