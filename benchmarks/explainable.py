@@ -55,7 +55,10 @@ def read_table(case: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
             numeric = pd.api.types.is_numeric_dtype(column)
             made = column.to_numpy(np.float64) if numeric else column.astype(object).fillna("").to_numpy(str)
             columns[str(name)] = made
-        return columns, (y == y.max()).to_numpy(np.float64) if case in CLASSES else y.to_numpy(np.float64)
+        if case in CLASSES:
+            labels = y.astype(str).to_numpy(str)
+            return columns, (labels == max(labels)).astype(np.float64)
+        return columns, y.to_numpy(np.float64)
     if case == "breast cancer":
         X, y = datasets.load_breast_cancer(return_X_y=True)
     elif case == "diabetes":
