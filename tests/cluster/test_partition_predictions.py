@@ -96,7 +96,9 @@ def test_dask_arrays(method: str) -> None:
 def test_ray_data_sets(model: Any, method: str, ray_cluster: Any) -> None:
     data = pytest.importorskip("ray.data", reason="needs the extra 'ray'")
     parts = [MIXED.iloc[:100], MIXED.iloc[100:]]
-    found = committee.predict_partitions(model, data.from_pandas(parts), method).to_pandas()
+    answers = committee.predict_partitions(model, data.from_pandas(parts), method)
+    assert answers.context.execution_options.preserve_order
+    found = answers.to_pandas()
     expected = expect(model, method)
     assert np.array_equal(found.to_numpy().reshape(expected.shape), expected)
 

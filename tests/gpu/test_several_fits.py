@@ -35,9 +35,13 @@ def test_threads_fit_beside_one_another(device: Device) -> None:
         assert list(threads.map(compare, range(12))) == [True] * 12
 
 
-def test_a_fit_can_be_interrupted(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_can_be_interrupted(
+    device: Device, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.setattr(boosting, "open_device", lambda: device)
     X, z = make_table(700, 5)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     grow_round, grown = boosting.GpuBoosting._grow_round, []
 
     def interrupt(self: boosting.GpuBoosting, n_rounds: int) -> None:

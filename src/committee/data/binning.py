@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from committee.typing import AnyArray
 
 __all__ = [
+    "MOST_BYTE_BINS",
     "all_finite_or_missing",
     "allocate_table",
     "bin_block",
@@ -37,6 +38,9 @@ __all__ = [
     "sort_columns",
     "take_bytes",
 ]
+
+MOST_BYTE_BINS = 255
+"""The most bins of a column in a binned table."""
 
 _SampleItem: TypeAlias = "tuple[int, AnyArray, FloatArray | None]"
 """A block, the rows of it that bins are learnt from, and the weights of its rows."""

@@ -256,11 +256,13 @@ class Dataset:
         return binning.learn_block_bins(self.X, weights, self.n_levels, max_bins, n_jobs)
 
     def binned(self, max_bins: int = 255, n_jobs: int = 0) -> _core.BinnedMatrix:
-        """The table in bytes, with at most ``max_bins`` bins a column; made once.
+        """The table in bytes, with at most ``max_bins`` bins a column, and no more than a byte can number; made once.
 
-        Bins are computed with the original weights of the table, whichever reweighted copy needs them first. Copies
-        share them, so the result does not depend on the order of calls.
+        Estimators that take more bins than that find the finer ones by themselves. Bins are computed with the
+        original weights of the table, whichever reweighted copy needs them first. Copies share them, so the result
+        does not depend on the order of calls.
         """
+        max_bins = min(max_bins, binning.MOST_BYTE_BINS)
         key = ("bins", max_bins)
         if key not in self._made:
             weights = (self._first or self).count_weights()

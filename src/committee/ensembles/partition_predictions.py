@@ -75,7 +75,10 @@ def predict_partitions(model: Any, X: Any, method: PartitionMethod = "predict") 
     if is_dask(X) and not isinstance(X, list | tuple):
         return _predict_dask(predictor, X)
     if is_ray(X):
-        return X.map_batches(predictor.to_arrow, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+        answers = X.map_batches(predictor.to_arrow, batch_format="pyarrow", batch_size=None, zero_copy_batch=True)
+        # Otherwise blocks come in the order in which they are ready, and answers are matched with rows by their places.
+        answers.context.execution_options.preserve_order = True
+        return answers
     if hasattr(X, "mapInArrow"):
         return X.mapInArrow(predictor.stream_batches, predictor.spark_schema())
     if is_source(X):

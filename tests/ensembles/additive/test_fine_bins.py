@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from committee import ExplainableBoostingRegressor
+from committee import ExplainableBoostingRegressor, StackingRegressor
 from committee._core import testing
 from committee.ensembles.additive.fine_bins import make_fine_cells, place_thresholds
+from committee.inspection import drop_column_importance
 
 
 def test_thresholds_are_those_of_bins():
@@ -70,3 +71,15 @@ def test_fine_bins_fit_a_fine_step(max_bins):
     other = ExplainableBoostingRegressor(random_state=0, **options).fit(sp.csc_array(X), y)
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
     np.testing.assert_allclose(model.explain(X).sum(axis=1) + model.intercept_, model.predict(X), atol=1e-9)
+
+
+def test_tables_that_are_binned_once_for_several_fits():
+    """Folds of a stack, and fits without a column, share the bins of bytes; finer ones are found in each fit."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] + np.sin(3.0 * X[:, 1])
+    model = ExplainableBoostingRegressor(max_iter=60, outer_bags=2, interactions=0, random_state=0)
+    stack = StackingRegressor([("shapes", model)], cv=3).fit(X, y)
+    assert stack.score(X, y) > 0.8
+    importance = drop_column_importance(model, X, y, cv=3)
+    assert importance.importances_mean.argmin() == 2

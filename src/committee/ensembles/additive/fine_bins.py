@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from committee.data.binning import MOST_BYTE_BINS
 from committee.ensembles.additive.tables import FeatureCells, group_cells
 
 if TYPE_CHECKING:
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["MOST_BYTE_BINS", "make_fine_cells", "place_thresholds", "read_column"]
+__all__ = ["make_fine_cells", "place_thresholds", "read_column"]
 
-MOST_BYTE_BINS = 255
-"""The most bins of a column in a binned table."""
 # Thresholds of larger tables are those of so many rows.
 _SAMPLED_ROWS = 200_000
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.binning import MOST_BYTE_BINS
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.device_tables import copy_to_host
 from committee.engines import get_engine
-from committee.ensembles.additive.fine_bins import MOST_BYTE_BINS, make_fine_cells, read_column
+from committee.ensembles.additive.fine_bins import make_fine_cells, read_column
 from committee.ensembles.additive.shapes import TermShape, make_axis
 from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_by_value, read_cells
 
@@ -130,7 +131,7 @@ class ShapeFit:
 
     def __init__(self, dataset: Dataset, loss: LossFunction, held_out: FloatArray, plan: AdditivePlan) -> None:
         self._dataset, self._plan, self._counts = dataset, plan, dataset.count_weights()
-        self._bins: BinnedMatrix = dataset.binned(min(plan.max_bins, MOST_BYTE_BINS), plan.n_jobs)
+        self._bins: BinnedMatrix = dataset.binned(plan.max_bins, plan.n_jobs)
         # The score of a single class learns nothing.
         self._max_cycles = 0 if loss.name == "softmax" and loss.n_scores < 2 else plan.max_cycles
         self._cells: dict[int, AnyArray] = {}
