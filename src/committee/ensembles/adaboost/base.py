@@ -146,6 +146,10 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
             last = [next(stages, before) for stages, before in zip(found, last, strict=True)]
             yield last
 
+    def _stage_predictions(self, X: Any) -> Iterator[AnyArray]:
+        """Predictions of each target after each round, side by side."""
+        return (np.stack(own, axis=1) for own in self._stage_outputs("staged_predict", X))
+
     def _average_outputs(self) -> FloatArray:
         """Mean of the importances for each target."""
         return np.asarray(np.mean([output.feature_importances_ for output in self._outputs], axis=0))

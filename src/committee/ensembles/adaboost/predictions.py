@@ -188,7 +188,7 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         if "_outputs" in self.__dict__:
-            return (np.stack(own, axis=1) for own in self._stage_outputs("staged_predict", X))
+            return self._stage_predictions(X)
         return super().staged_predict(X)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:

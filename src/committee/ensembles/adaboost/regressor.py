@@ -322,7 +322,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         if "_outputs" in self.__dict__:
-            yield from (np.stack(own, axis=1) for own in self._stage_outputs("staged_predict", X))
+            yield from self._stage_predictions(X)
             return
         values = self._predict_members(X)
         if self._takes_median:
