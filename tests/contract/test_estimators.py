@@ -8,7 +8,6 @@ import pickle
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -264,20 +263,27 @@ def test_feature_names_are_kept_and_checked(cls):
         answer(model, X)
 
 
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=list("abcde")),
+    "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=list("abcde")),
+    "arrow": lambda X: pa.table(dict(zip("abcde", X.T, strict=True))),
+}
+
+
 @every_estimator
-def test_every_kind_of_table_gives_the_same_model(cls):
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_gives_the_same_model(cls, kind):
     X, y = make_data(cls)
-    names = list("abcde")
+    frame = FRAMES[kind](X)
+    other = make(cls).fit(frame, y)
+    assert list(other.feature_names_in_) == list("abcde")
+    np.testing.assert_array_equal(answer(other, frame), answer(make(cls).fit(X, y), X))
+
+
+@every_estimator
+def test_every_kind_of_array_gives_the_same_model(cls):
+    X, y = make_data(cls)
     model = make(cls).fit(X, y)
-    frames = [
-        pd.DataFrame(X, columns=names),
-        pl.DataFrame(X, schema=names),
-        pa.table(dict(zip(names, X.T, strict=True))),
-    ]
-    for frame in frames:
-        other = make(cls).fit(frame, y)
-        assert list(other.feature_names_in_) == names
-        np.testing.assert_array_equal(answer(other, frame), answer(model, X))
     for table in [X.tolist(), np.asfortranarray(X), X[::-1][::-1]]:
         assert_same(make(cls).fit(table, y), model, X)
 
@@ -310,10 +316,17 @@ def test_categories_and_gaps_from_end_to_end(cls):
     missing = frame.copy()
     missing["color"] = pd.Categorical([None] * len(frame), categories=frame["color"].cat.categories)
     np.testing.assert_array_equal(answer(model, unseen), answer(model, missing))
-    np.testing.assert_array_equal(answer(model, pl.from_pandas(frame)), answer(model, frame))
     if "unseen" in inspect.signature(cls).parameters:
         with pytest.raises(ValueError, match="mauve"):
             answer(make(cls, unseen="error").fit(frame, y), unseen)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if cls.accepts_categories], ids=lambda cls: cls.__name__)
+def test_categories_of_another_frame(cls):
+    pl = pytest.importorskip("polars")
+    frame, signal = make_mixed_frame()
+    model = make(cls).fit(frame, np.where(signal, "yes", "no") if is_classifier(make_instance(cls)) else signal * 1.0)
+    np.testing.assert_array_equal(answer(model, pl.from_pandas(frame)), answer(model, frame))
 
 
 GARBAGE = {
