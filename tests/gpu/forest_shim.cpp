@@ -8,6 +8,7 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
 #define COMMITTEE_LAUNCH(kernel) \
   if (wanted == #kernel) return start(kernel, grid, block, arguments), 0;
   COMMITTEE_LAUNCH(make_forest_records)
+  COMMITTEE_LAUNCH(make_forest_columns)
   COMMITTEE_LAUNCH(make_sample)
   COMMITTEE_LAUNCH(open_roots)
   COMMITTEE_LAUNCH(grow_few)

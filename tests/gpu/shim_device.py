@@ -145,6 +145,8 @@ class ShimDevice:
         return self.free_bytes
 
     def borrow(self, array: object) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
+        if hasattr(array, "__cuda_array_interface__"):
+            array = ShimArray(self, np.ascontiguousarray(array.array))
         if not isinstance(array, ShimArray):
             return None
         return array.memory, array.shape, array.dtype

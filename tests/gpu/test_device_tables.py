@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from committee import (
+    DecisionTreeClassifier,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
-    RandomForestClassifier,
 )
 from committee.engines.gpu import Device, device_bins
 from committee.exceptions import DataError, DataTypeError
@@ -109,6 +109,6 @@ def test_what_reads_tables_from_the_host_says_so() -> None:
         with pytest.raises(DataTypeError, match="Copy it there first or set engine='gpu'"):
             HistGradientBoostingRegressor().fit(OnDevice(), [1.0, 2.0, 3.0])
         with pytest.raises(DataTypeError, match=r"Copy it there first\."):
-            RandomForestClassifier(engine="gpu").fit(OnDevice(), [1, 2, 3])
+            DecisionTreeClassifier().fit(OnDevice(), [1, 2, 3])
         with pytest.raises(DataError, match="Categories of a table on a GPU"):
             HistGradientBoostingRegressor(engine="gpu", categorical_features=[0]).fit(OnDevice(), [1.0, 2.0, 3.0])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from committee.data import binning
-from committee.data.device_tables import copy_to_host
+from committee.data.device_tables import DeviceTable, copy_to_host
 from committee.data.weights import count_as_rows, find_unit
 from committee.typing import FloatArray, IndexArray
 
@@ -278,6 +278,7 @@ class Dataset:
 
     def binned_by(self, make: Callable[..., _T], max_bins: int = 255, n_jobs: int = 0) -> _T:
         """As `binned`, by another engine: ``make(X, weights, n_levels, max_bins, n_jobs)``; made once."""
+        max_bins = min(max_bins, binning.MOST_BYTE_BINS)
         key = ("other bins", max_bins)
         if key not in self._made:
             weights = (self._first or self).count_weights()
@@ -288,10 +289,14 @@ class Dataset:
     def presorted(self, n_jobs: int = 0) -> _core.Presort:
         """The rows in the order of every column; made once."""
         if "presort" not in self._made:
-            X = self.X.collect() if is_in_blocks(self.X) else self.X
+            X = self.X.collect() if is_in_blocks(self.X) else copy_to_host(self.X)
             self._made.setdefault("presort", binning.sort_columns(X, self.n_levels, n_jobs))
         shared: _core.Presort = self._made["presort"]
         return shared
+
+    def on_host(self) -> Dataset:
+        """The same data; a table in the memory of a GPU is copied to that of the host."""
+        return replace(self, X=copy_to_host(self.X)) if isinstance(self.X, DeviceTable) else self
 
     def reweighted(self, weights: FloatArray | None, row_weight: float | None = None) -> Dataset:
         """The same data with other weights, and the weight of one row if these do not tell it; the bins are shared."""

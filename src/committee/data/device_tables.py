@@ -86,10 +86,10 @@ def find_device_table(X: Any) -> DeviceTable | None:
     import cupy
 
     names = None
-    if hasattr(X, "to_cupy"):  # a frame of cuDF
+    if hasattr(X, "to_cupy") and hasattr(X, "columns"):  # a frame of cuDF
         found = list(X.columns)
         names = tuple(found) if all(isinstance(name, str) for name in found) else None
-        X = X.to_cupy()
+        X = _join_columns(X, found)
     array = _open_array(cupy, X)
     if array.ndim != 2:
         raise DataError(f"X must have rows and columns; got an array on a GPU of shape {tuple(array.shape)}.")
@@ -100,6 +100,19 @@ def find_device_table(X: Any) -> DeviceTable | None:
     # It may still be in the making, by the stream of this thread.
     cupy.cuda.get_current_stream().synchronize()
     return table
+
+
+def _join_columns(frame: Any, names: list[Any]) -> Any:
+    """The columns of a frame of cuDF side by side; what is missing is not a number."""
+    dtypes = list(frame.dtypes)
+    for name, dtype in zip(names, dtypes, strict=True):
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise DataTypeError(
+                f"A frame on a GPU must hold numbers; its column {name!r} is of {dtype}. Copy X to the host first "
+                "(to_pandas)."
+            )
+    narrow = all(dtype.kind == "f" and dtype.itemsize <= 4 for dtype in dtypes)
+    return frame.astype(np.float32 if narrow else np.float64).to_cupy(na_value=np.nan)
 
 
 def _open_array(cupy: Any, X: Any) -> Any:
@@ -127,7 +140,7 @@ def put_beside(array: AnyArray) -> Any:
 
 
 def copy_to_host(values: Any) -> Any:
-    """Values that are on a GPU as an array of the host; others as they are.
+    """Values that are on a GPU as an array, series or frame of the host; others as they are.
 
     Parameters
     ----------
@@ -138,9 +151,11 @@ def copy_to_host(values: Any) -> Any:
         return values.to_host()
     if values is None or not is_on_device(values):
         return values
+    if hasattr(values, "to_pandas"):  # cuDF's: texts and what is missing stay what they are
+        return values.to_pandas()
     import cupy
 
-    return cupy.asnumpy(values.to_cupy() if hasattr(values, "to_cupy") else _open_array(cupy, values))
+    return cupy.asnumpy(_open_array(cupy, values))
 
 
 def check_device_table(estimator: object, table: DeviceTable, categories: Any) -> None:

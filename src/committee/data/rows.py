@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 
 from committee.constraints import show_value
 from committee.data.arrays import check_sparse
+from committee.data.device_tables import DeviceTable
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def select_rows(table: Any, rows: AnyArray | None, columns: AnyArray | None = No
     """
     if rows is None and columns is None:
         return table
+    if isinstance(table, DeviceTable) and rows is not None and columns is None:
+        return table[rows]
     if hasattr(table, "load_table"):  # a source, whose rows are read later
         return table if rows is None else table.select_rows(rows)
     if hasattr(table, "opened"):  # in blocks

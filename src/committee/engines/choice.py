@@ -108,7 +108,7 @@ def start_boosting(
 
 
 def _start_on_cpu(bins: _core.BinnedMatrix | DeviceBins, arguments: tuple[Any, ...]) -> Boosting:
-    return _core.Boosting(bins if isinstance(bins, _core.BinnedMatrix) else bins.to_host(), *arguments)
+    return _core.Boosting(_take_to_host(bins), *arguments)
 
 
 def choose_forest_engine(
@@ -134,10 +134,18 @@ def choose_forest_engine(
         return _core.grow_forest
     if engine == "auto" and n_rows * n_trees < _LEAST_ROWS:
         _logger.info("engine='auto': the CPU, since the trees have fewer than %d rows together.", _LEAST_ROWS)
-        return _core.grow_forest
+        return _grow_on_cpu
     from committee.engines.gpu import grow_device_forest
 
     return grow_device_forest if engine == "gpu" else _grow_where_possible
+
+
+def _grow_on_cpu(bins: _core.BinnedMatrix | DeviceBins, *arguments: Any) -> tuple[_core.Trees, FloatArray]:
+    return _core.grow_forest(_take_to_host(bins), *arguments)
+
+
+def _take_to_host(bins: _core.BinnedMatrix | DeviceBins) -> _core.BinnedMatrix:
+    return bins if isinstance(bins, _core.BinnedMatrix) else bins.to_host()
 
 
 def _grow_where_possible(*arguments: Any) -> tuple[_core.Trees, FloatArray]:
@@ -148,14 +156,14 @@ def _grow_where_possible(*arguments: Any) -> tuple[_core.Trees, FloatArray]:
         grown = grow_device_forest(*arguments)
     except EngineError as error:
         _logger.info("engine='auto': the CPU. %s", error)
-        return _core.grow_forest(*arguments)
+        return _grow_on_cpu(*arguments)
     _logger.info("engine='auto': the GPU.")
     return grown
 
 
 def start_stumps(
     engine: Literal["cpu", "gpu", "auto"],
-    bins: _core.BinnedMatrix,
+    bins: _core.BinnedMatrix | DeviceBins,
     presort: _core.Presort | None,
     labels: IndexArray,
     n_classes: int,
@@ -170,15 +178,17 @@ def start_stumps(
     ----------
     engine : {"cpu", "gpu", "auto"}
         As in `start_boosting`.
-    bins, presort, labels, n_classes, weights, criterion, n_jobs, n_counted
-        The arguments of `_core.StumpTrainer`.
+    bins : BinnedMatrix or DeviceBins
+        The table.
+    presort, labels, n_classes, weights, criterion, n_jobs, n_counted
+        The other arguments of `_core.StumpTrainer`.
     """
     rest = (labels, n_classes, weights, criterion, n_jobs, n_counted)
     if engine == "cpu":
-        return _core.StumpTrainer(bins, presort, *rest)
+        return _core.StumpTrainer(_take_to_host(bins), presort, *rest)
     if engine == "auto" and bins.n_rows * bins.n_cols < _LEAST_CELLS:
         _logger.info("engine='auto': the CPU, since the table has fewer than %d values.", _LEAST_CELLS)
-        return _core.StumpTrainer(bins, presort, *rest)
+        return _core.StumpTrainer(_take_to_host(bins), presort, *rest)
     from committee.engines.gpu import stumps
 
     try:
@@ -190,7 +200,7 @@ def start_stumps(
         if engine == "gpu":
             raise
         _logger.info("engine='auto': the CPU. %s", error)
-        return _core.StumpTrainer(bins, presort, *rest)
+        return _core.StumpTrainer(_take_to_host(bins), presort, *rest)
     if engine == "auto":
         _logger.info("engine='auto': the GPU.")
     trainer: StumpTrainer = state

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from committee.data.dataset import is_in_blocks
 from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
-from committee.engines.choice import choose_forest_engine
+from committee.engines.choice import bin_for_gpu, choose_forest_engine
 from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts, sum_votes_elsewhere
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
@@ -83,7 +83,8 @@ class ForestBuilder:
             return
         params = self.params
         progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
-        arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs)
+        bins = None if params.exact else bin_for_gpu(self.engine, self.dataset, self.max_bins, params.n_jobs)
+        arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs, bins=bins)
         hosts = choose_tree_hosts(self, arrays, n_trees - first) if self.engine == "cpu" else None
         if hosts is not None:
             trees, importances = grow_on_hosts(hosts, self, arrays, n_trees, progress)
@@ -132,7 +133,7 @@ class ForestBuilder:
             self.importances[-1] = self.importances[-1][: done - first]
 
     def _sum_votes(self, trees: Trees, votes: OutOfBag) -> None:
-        X, plan, params = self.dataset.X, self.plan, self.params
+        X, plan, params = self.host_rows, self.plan, self.params
         add = get_engine().add_out_of_bag
         if isinstance(X, np.ndarray):
             add(trees, X, plan, params.seed, params.n_jobs, votes.sums, votes.n_votes)
@@ -149,6 +150,11 @@ class ForestBuilder:
                 plan.first_row, block = start, slice(start, start + len(dense))
                 add(used, dense, plan, params.seed, params.n_jobs, votes.sums[block], votes.n_votes[block])
         plan.first_tree = first
+
+    @cached_property
+    def host_rows(self) -> Any:
+        """The training rows; a table on a GPU is copied once."""
+        return self.dataset.on_host().X
 
     def join_trees(self) -> tuple[Trees, MemberImportances]:
         """All trees in one arena, and their importances, of shape (n_trees, n_features)."""

@@ -10,7 +10,8 @@ from committee.data import ClassTarget, ValueTarget
 
 if TYPE_CHECKING:
     from committee.data import Dataset
-    from committee.engines import BinnedMatrix, Presort
+    from committee.engines import Presort
+    from committee.engines.gpu import DeviceBins
     from committee.typing import FloatArray, IndexArray
 
 __all__ = ["TrainingArrays", "make_training_arrays", "target_attributes"]
@@ -21,7 +22,7 @@ class TrainingArrays(NamedTuple):
 
     Attributes
     ----------
-    bins : BinnedMatrix
+    bins : BinnedMatrix or DeviceBins
         The binned table.
     presort : Presort or None
         The order of the rows by each column, for exact splits.
@@ -33,14 +34,16 @@ class TrainingArrays(NamedTuple):
         The target of regression; None for classes.
     """
 
-    bins: BinnedMatrix
+    bins: Any
     presort: Presort | None
     labels: IndexArray | None
     n_classes: list[int]
     values: FloatArray | None
 
 
-def make_training_arrays(dataset: Dataset, max_bins: int, *, exact: bool, n_jobs: int) -> TrainingArrays:
+def make_training_arrays(
+    dataset: Dataset, max_bins: int, *, exact: bool, n_jobs: int, bins: DeviceBins | None = None
+) -> TrainingArrays:
     """Bin (and for exact splits sort) the columns of a data set, and encode its target for the engine.
 
     Bins and order are made once for each data set, which keeps them.
@@ -55,18 +58,20 @@ def make_training_arrays(dataset: Dataset, max_bins: int, *, exact: bool, n_jobs
         Whether splits are found on the values rather than on the bins.
     n_jobs : int
         The engine's number of threads, as `committee.base.resolve_jobs` gives it.
+    bins : DeviceBins or None, default=None
+        The binned table, if another engine has made it already (`committee.engines.choice.bin_for_gpu`).
 
     Returns
     -------
     TrainingArrays
     """
-    bins = dataset.binned(max_bins, n_jobs)
+    table = dataset.binned(max_bins, n_jobs) if bins is None else bins
     presort = dataset.presorted(n_jobs) if exact else None
     target = dataset.target
     if isinstance(target, ClassTarget):
-        return TrainingArrays(bins, presort, target.labels, target.n_classes, None)
+        return TrainingArrays(table, presort, target.labels, target.n_classes, None)
     assert isinstance(target, ValueTarget)
-    return TrainingArrays(bins, presort, None, [], target.values)
+    return TrainingArrays(table, presort, None, [], target.values)
 
 
 def target_attributes(target: ClassTarget | ValueTarget | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class DeviceBins:
     n_rows : int
         Number of rows.
     """
+
+    has_entries: ClassVar[bool] = False
 
     def __init__(self, device: Device, mapper: _core.BinMapper, records: DeviceMemory, n_rows: int) -> None:
         self.device, self.mapper, self.records = device, mapper, records

@@ -10,6 +10,7 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
+from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.forest_grower import ForestGrower
 from committee.engines.gpu.forest_limits import find_forest_obstacle
 from committee.exceptions import EngineError
@@ -110,7 +111,7 @@ def _grow_batches(
 
 
 def grow_device_forest(
-    data: _core.BinnedMatrix,
+    data: _core.BinnedMatrix | DeviceBins,
     presort: _core.Presort | None,
     labels: IndexArray | None,
     n_classes: Sequence[int],
@@ -125,7 +126,9 @@ def grow_device_forest(
 
     Parameters
     ----------
-    data, presort, labels, n_classes, values, weights, params, plan, progress
+    data : BinnedMatrix or DeviceBins
+        The table.
+    presort, labels, n_classes, values, weights, params, plan, progress
         As `_core.grow_forest` has them.
     device : Device, optional
         By default the current CUDA device.
@@ -142,7 +145,10 @@ def grow_device_forest(
     if obstacle is not None:
         raise EngineError(obstacle)
     given = _Target(labels, n_classes, values, weights)
-    grower = ForestGrower(open_device() if device is None else device, data, labels, values, params, most_classes)
-    parts = _grow_batches(grower, data, given, params, plan, progress)
+    if device is None:
+        device = data.device if isinstance(data, DeviceBins) else open_device()
+    grower = ForestGrower(device, data, labels, values, params, most_classes)
+    described = data.described if isinstance(data, DeviceBins) else data
+    parts = _grow_batches(grower, described, given, params, plan, progress)
     members = [member for part in parts for member in part[0]]
     return _core.concatenate_trees(members, params.n_jobs), np.concatenate([part[1] for part in parts])

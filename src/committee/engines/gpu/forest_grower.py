@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.forest_layout import FEW_WARPS, FOREST, FOREST_NODE, GROWTH_STATE, QUEUES, read_forest_sizes
 from committee.engines.gpu.layout import BINS, BLOCK, LANES
 from committee.exceptions import EngineError
@@ -61,7 +62,7 @@ class ForestGrower:
     ----------
     device : Device
         Where.
-    data : BinnedMatrix
+    data : BinnedMatrix or DeviceBins
         The table; numeric columns only.
     labels : ndarray of uint32 or None
         Classes.
@@ -76,7 +77,7 @@ class ForestGrower:
     def __init__(
         self,
         device: Device,
-        data: _core.BinnedMatrix,
+        data: _core.BinnedMatrix | DeviceBins,
         labels: IndexArray | None,
         values: FloatArray | None,
         params: _core.GrowParams,
@@ -121,13 +122,10 @@ class ForestGrower:
     def _put(self, name: str, array: AnyArray) -> None:
         self._device.copy_in(array, self._take(name, array.nbytes))
 
-    def _upload(self, data: _core.BinnedMatrix, labels: IndexArray | None, values: FloatArray | None) -> None:
-        stride = -(-self._n_rows // LANES) * LANES
-        self._job["column_stride"] = stride
-        columns = self._take("columns", stride * self._n_features)
-        for feature in range(self._n_features):
-            column = data.column(feature) if data.has_entries else data.columns[feature]
-            self._device.copy_in(column, columns, feature * stride)
+    def _upload(
+        self, data: _core.BinnedMatrix | DeviceBins, labels: IndexArray | None, values: FloatArray | None
+    ) -> None:
+        self._upload_table(data)
         if labels is not None:
             self._put("labels", np.ascontiguousarray(labels, np.uint32).ravel())
         if values is not None:
@@ -139,7 +137,21 @@ class ForestGrower:
                     own = getattr(data.mapper, name)(feature)
                     ends[feature, : len(own)] = own
                 self._put(name, ends)
+
+    def _upload_table(self, data: _core.BinnedMatrix | DeviceBins) -> None:
+        """Columns from the host, or records that are here; kernels make the other of both."""
+        stride = -(-self._n_rows // LANES) * LANES
+        self._job["column_stride"] = stride
+        columns = self._take("columns", stride * self._n_features)
+        if isinstance(data, DeviceBins):
+            self._memories["records"] = data.records
+            self._job["records"], self._lacking = data.records.address, "columns"
+            return
+        for feature in range(self._n_features):
+            column = data.column(feature) if data.has_entries else data.columns[feature]
+            self._device.copy_in(column, columns, feature * stride)
         self._take("records", int(self._job["n_groups"][0]) * self._n_rows * LANES)
+        self._lacking = "records"
 
     def _choose_program(self, kind: int) -> dict[str, int]:
         if kind not in self._programs:
@@ -207,16 +219,14 @@ class ForestGrower:
         self._prepare(sample, slice(start, end), n_items, n_elements, sizes)
         self._job["first_tree"] = first_tree
         self._send()
-        if not self._made_records:
-            self._launch("make_forest_records", self._count_blocks(256, self._n_rows), 256)
-            self._made_records = True
+        if self._lacking:
+            self._launch(f"make_forest_{self._lacking}", self._count_blocks(256, self._n_rows), 256)
+            self._lacking = ""
         parts = max(1, min(-(-self._n_rows // 256), 16 * self._device.n_multiprocessors // n_trees))
         self._launch("make_sample", n_trees * parts, 256, shared_bytes=n_elements * sizes["element"])
         self._launch("open_roots", -(-n_trees // 32), 32)
         self._grow_levels(kind, n_elements, sizes)
         return self._read(sample, slice(start, end), kind, n_elements, sizes)
-
-    _made_records = False
 
     def _prepare(
         self, sample: _core.ForestSample, trees: slice, n_items: int, n_elements: int, sizes: dict[str, int]

@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from committee import _core
+    from committee.engines.gpu.device_bins import DeviceBins
 
 __all__ = ["find_forest_obstacle"]
 
@@ -17,7 +18,11 @@ _MOST_ROWS = 1 << 28
 
 
 def find_forest_obstacle(
-    data: _core.BinnedMatrix, n_outputs: int, n_classes: int, params: _core.GrowParams, plan: _core.ForestPlan
+    data: _core.BinnedMatrix | DeviceBins,
+    n_outputs: int,
+    n_classes: int,
+    params: _core.GrowParams,
+    plan: _core.ForestPlan,
 ) -> str | None:
     """Why these trees cannot be grown on the GPU; None if they can."""
     obstacles = {

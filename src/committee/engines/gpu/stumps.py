@@ -9,6 +9,7 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
+from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.layout import BINS, BLOCK, LANES, count_record_bytes
 from committee.engines.gpu.records import send_records
 from committee.exceptions import EngineError
@@ -41,7 +42,7 @@ _LEAST_CHUNK = 1024
 _SHARED_BYTES = 4 * (2 * BINS * LANES + 3 * BLOCK)
 
 
-def find_stump_obstacle(data: _core.BinnedMatrix, *, exact: bool) -> str | None:
+def find_stump_obstacle(data: _core.BinnedMatrix | DeviceBins, *, exact: bool) -> str | None:
     """Why stumps cannot be boosted on the GPU; None if they can."""
     obstacles = {
         "exact splits": exact,
@@ -59,7 +60,7 @@ class GpuStumps:
 
     Parameters
     ----------
-    data : BinnedMatrix
+    data : BinnedMatrix or DeviceBins
         The table.
     labels : ndarray of shape (n_rows,)
         Class numbers.
@@ -79,7 +80,7 @@ class GpuStumps:
 
     def __init__(
         self,
-        data: _core.BinnedMatrix,
+        data: _core.BinnedMatrix | DeviceBins,
         labels: IndexArray,
         n_classes: int,
         weights: FloatArray | None,
@@ -88,7 +89,9 @@ class GpuStumps:
         n_counted: float,
         device: Device | None = None,
     ) -> None:
-        self._device = open_device() if device is None else device
+        if device is None:
+            device = data.device if isinstance(data, DeviceBins) else open_device()
+        self._device = device
         self._mapper, self._n_classes = data.mapper, n_classes
         self._program = self._device.compile("stumps.cu", [])
         self._memories: dict[str, DeviceMemory] = {}
@@ -108,9 +111,7 @@ class GpuStumps:
         self._take("histograms", 8 * n_classes * data.n_cols * BINS)
         for name, n_bytes in (("sides", BINS), ("factors", 16 * n_classes), ("leaves", 32 * n_classes)):
             self._take(name, n_bytes)
-        send_records(
-            self._device, self._program, data, self._take("records", count_record_bytes(data.n_rows, data.n_cols))
-        )
+        self._put_records(data)
         for name, value in (("n_rows", data.n_rows), ("n_features", data.n_cols), ("n_classes", n_classes)):
             self._job[name] = value
         self._job["n_groups"] = -(-max(1, data.n_cols) // LANES)
@@ -118,6 +119,14 @@ class GpuStumps:
         self._driver = _core.StumpDriver(data.mapper, n_classes, criterion, n_jobs, counted)
         self._scale(total)
         self._leaves: AnyArray
+
+    def _put_records(self, data: _core.BinnedMatrix | DeviceBins) -> None:
+        if isinstance(data, DeviceBins):
+            self._memories["records"] = data.records
+            self._job["records"] = data.records.address
+            return
+        records = self._take("records", count_record_bytes(data.n_rows, data.n_cols))
+        send_records(self._device, self._program, data, records)
 
     @staticmethod
     def _find_present(units: AnyArray | None, levels: FloatArray | None, n_rows: int) -> IndexArray:
@@ -133,10 +142,11 @@ class GpuStumps:
         if found != [STUMPS.itemsize, ROW_CHUNK.itemsize]:
             raise EngineError(f"The compiled kernels lay out stumps in {found} bytes, not as it is known here.")
 
-    def _check_room(self, data: _core.BinnedMatrix, has_units: bool) -> None:
+    def _check_room(self, data: _core.BinnedMatrix | DeviceBins, has_units: bool) -> None:
         of_rows = (28 + 8 * has_units) * data.n_rows
         histograms = 8 * self._n_classes * data.n_cols * BINS
-        needed = of_rows + histograms + 2 * count_record_bytes(data.n_rows, data.n_cols)
+        of_table = 0 if isinstance(data, DeviceBins) else 2 * count_record_bytes(data.n_rows, data.n_cols)
+        needed = of_rows + histograms + of_table
         free = self._device.count_free_bytes()
         if needed > free:
             raise EngineError(

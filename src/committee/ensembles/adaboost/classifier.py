@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
 
 from committee.base import resolve_seed
 from committee.data import ClassTarget
+from committee.data.device_tables import copy_to_host
 from committee.data.opening import opens_table
 from committee.data.rows import select_rows
 from committee.engines.choice import refuse_members
@@ -120,6 +121,7 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
     edges_: FloatArray
     _seed: int
     _ended: bool
+    accepts_device: ClassVar[bool] = True
     # Models of earlier versions do not have it.
     engine: StumpEngine = "cpu"
 
@@ -239,6 +241,8 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         self._check_member(member, f" for algorithm={self.algorithm!r}")
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight, "classify")
+        if not self._boosts_stumps(member):
+            dataset = dataset.on_host()
         for opened in self._open_fits(member, dataset, FitInput(X, y, sample_weight), routed):
             with opened as boost:
                 boost()
@@ -334,7 +338,7 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
                 f"{self.validation_fraction} of {int(present.sum())} rows is all of them."
             )
         shared = can_share_bins(member, self._member_task())
-        table = select_rows(read_dataset_rows(dataset) if shared else dataset.X, rows)
+        table = copy_to_host(select_rows(read_dataset_rows(dataset) if shared else dataset.X, rows))
         patience, tol = int(self.n_iter_no_change), float(self.tol)
         return weights, AccuracyEarlyStopping(table, labels[rows], own, algorithm, patience, tol)
 
@@ -366,10 +370,14 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
                 fit_params=fit_params,
             )
         trees = cast("BoostedTrees | None", kept)
-        if resampling is None and is_plain_stump(member):
+        if self._boosts_stumps(member):
             return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, engine=self.engine)
         self._refuse_engine("members on samples" if resampling is not None else "trees that are no plain stumps")
         return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling)
+
+    def _boosts_stumps(self, member: EstimatorLike) -> bool:
+        """Whether members are boosted by `StumpLearner`."""
+        return self.method != "resample" and can_share_bins(member, "classify") and is_plain_stump(member)
 
     def _refuse_engine(self, what: str) -> None:
         refuse_members(self.engine, type(self).__name__, what)

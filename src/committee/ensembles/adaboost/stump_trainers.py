@@ -10,7 +10,7 @@ from committee.base import resolve_jobs
 from committee.data.binning import load_block_bins
 from committee.data.dataset import ClassTarget, is_in_blocks
 from committee.engines.block_stumps import BlockStumps, StumpBlockMaker
-from committee.engines.choice import refuse_members, start_stumps
+from committee.engines.choice import bin_for_gpu, refuse_members, start_stumps
 from committee.engines.cluster import choose_hosts
 from committee.learners.training_arrays import make_training_arrays
 from committee.learners.tree_params import name_criterion
@@ -67,7 +67,8 @@ def make_stump_trainer(
             return BlockStumps(
                 hosts, key, maker, mapper, offsets, labels, n_classes, weights, criterion, jobs, n_counted
             )
-    arrays = make_training_arrays(dataset, estimator.max_bins, exact=settings.exact, n_jobs=jobs)
+    bins = None if settings.exact else bin_for_gpu(engine, dataset, estimator.max_bins, jobs)
+    arrays = make_training_arrays(dataset, estimator.max_bins, exact=settings.exact, n_jobs=jobs, bins=bins)
     assert arrays.labels is not None
     counted = 0.0 if weights is None else n_counted
     return start_stumps(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from committee.ensembles.forest.predictions import ClassForest, ValueForest
 from committee.learners.tree import (
     DecisionTreeClassifier,
@@ -87,6 +89,7 @@ class RandomForestClassifier(ClassForest):
     (100, True)
     """
 
+    accepts_device: ClassVar[bool] = True
     _splitter = "best"
     _member = DecisionTreeClassifier
 
@@ -162,6 +165,7 @@ class RandomForestRegressor(ValueForest):
     True
     """
 
+    accepts_device: ClassVar[bool] = True
     _splitter = "best"
     _member = DecisionTreeRegressor
 
@@ -239,6 +243,7 @@ class ExtraTreesClassifier(ClassForest):
     1.0
     """
 
+    accepts_device: ClassVar[bool] = True
     _splitter = "random"
     _member = ExtraTreeClassifier
 
@@ -313,6 +318,7 @@ class ExtraTreesRegressor(ValueForest):
     1.0
     """
 
+    accepts_device: ClassVar[bool] = True
     _splitter = "random"
     _member = ExtraTreeRegressor
 

@@ -94,7 +94,7 @@ class ValueForest(TreeRegressorMixin, OobImportanceMixin, BaseForest):
             errors = np.abs(values - votes.average()[:, 0])
             fitted["_oob_errors"] = errors if weights is None else np.where(weights > 0.0, errors, np.nan)
         if self.keep_leaf_samples:
-            leaves = apply_trees(trees, builder.dataset.X, self.n_jobs)
+            leaves = apply_trees(trees, builder.host_rows, self.n_jobs)
             offsets = np.asarray(trees.node_offsets)
             fitted["_leaf_record"] = record_leaves(leaves, offsets, values, builder.draw_samples(), builder.weights)
         return fitted

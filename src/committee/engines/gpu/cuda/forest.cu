@@ -26,6 +26,17 @@ extern "C" __global__ void __launch_bounds__(256) make_forest_records(const Fore
   }
 }
 
+// Records become columns.
+extern "C" __global__ void __launch_bounds__(256) make_forest_columns(const Forest* given) {
+  const Forest& job = *given;
+  for (Size row = blockIdx.x * Size{256} + threadIdx.x; row < static_cast<Size>(job.n_rows);
+       row += gridDim.x * Size{256}) {
+    for (u32 feature = 0; feature < job.n_features; ++feature)
+      job.columns[feature * static_cast<Size>(job.column_stride) + row] =
+          job.records[(feature / kLanes * static_cast<Size>(job.n_rows) + row) * kLanes + feature % kLanes];
+  }
+}
+
 namespace committee::gpu {
 
 __device__ inline u64 read_weight(const Forest& job, u32 tree, Size row) {

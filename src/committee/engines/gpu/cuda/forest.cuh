@@ -87,7 +87,7 @@ struct GrowthState {
 
 // 8 bytes a field; pointers are to device memory.
 struct Forest {
-  const u8* columns;   // [feature][column_stride]
+  u8* columns;         // [feature][column_stride]
   u8* records;         // [group][row][kLanes]
   const u8* weights;   // [tree][row], of weight_bytes each
   const u32* labels;   // [row]
