@@ -8,7 +8,6 @@ import pickle
 import joblib
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import NotFittedError
@@ -266,7 +265,7 @@ def test_feature_names_are_kept_and_checked(cls):
 FRAMES = {
     "pandas": lambda X: pd.DataFrame(X, columns=list("abcde")),
     "polars": lambda X: pytest.importorskip("polars").DataFrame(X, schema=list("abcde")),
-    "arrow": lambda X: pa.table(dict(zip("abcde", X.T, strict=True))),
+    "arrow": lambda X: pytest.importorskip("pyarrow").table(dict(zip("abcde", X.T, strict=True))),
 }
 
 

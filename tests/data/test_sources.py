@@ -7,9 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 
 from committee.base import CommitteeEstimator
@@ -19,6 +16,10 @@ from committee.data.intake import take_in
 from committee.data.opening import open_table
 from committee.data.sources import is_source, parquet
 from committee.exceptions import DataError, DataTypeError
+
+pa = pytest.importorskip("pyarrow")
+ds = pytest.importorskip("pyarrow.dataset")
+pq = pytest.importorskip("pyarrow.parquet")
 
 N = 600
 

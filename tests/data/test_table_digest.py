@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -18,6 +16,9 @@ from hypothesis.extra import numpy as hnp
 from committee.data.opening import open_table
 from committee.data.table_digest import digest_table, digest_target, digest_weights
 from committee.exceptions import DataTypeError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 NUMBERS = np.array([[0.0, 1.5, -2.0], [3.0, np.nan, 0.0], [-0.0, 0.0, 7.0], [0.0, 0.25, 1.0]])
 NAMES = ["a", "b", "c"]

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -128,6 +126,7 @@ def test_blocks_give_the_model_of_the_whole_table(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["forest", "boosting, split", "AdaBoost"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_parquet_file_gives_the_model_of_its_table(name: str, tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     make, target = MODELS[name]
     path = tmp_path / "t.parquet"
     pq.write_table(pa.Table.from_pandas(make_frame()[take_columns(target)], preserve_index=False), path)

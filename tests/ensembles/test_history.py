@@ -1,6 +1,5 @@
 """`history_`: the curves of a fit under one set of names, with nothing recorded for them alone."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -10,6 +9,7 @@ import committee
 from committee.ensembles.history import FitHistory, read_history
 from committee.exceptions import DataError
 
+mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
 X, y = load_iris(return_X_y=True)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -18,6 +17,8 @@ from committee import inspection
 from committee.exceptions import CommitteeError
 from committee.scoring.scorer import Scorer
 from fuzz.parameters import ESTIMATORS
+
+pa = pytest.importorskip("pyarrow")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
