@@ -20,6 +20,7 @@ from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.presets import PRESETS
+from committee.automatic.several_targets import SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
 from committee.automatic.views import TextReader, View, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
@@ -29,6 +30,7 @@ from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table, select_rows
+from committee.data.targets import has_several_columns
 from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
@@ -64,7 +66,9 @@ _MIN_PARALLEL_ROWS = 1000
 """Rows from which folds are fitted on a thread each."""
 
 
-class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin, CommitteeEstimator):
+class BaseCommittee(
+    SeveralTargetsMixin, DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin, CommitteeEstimator
+):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
     accepts_blocks: ClassVar[bool] = False
@@ -94,9 +98,9 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
     latency_us_: float
     leaderboard_: list[dict[str, Any]]
     score_trace_: list[dict[str, Any]]
-    score_estimate_: float
-    score_error_: float
-    classes_: NDArray[Any]
+    score_estimate_: Any
+    score_error_: Any
+    classes_: Any
     _schema: Schema
     _texts: TextReader = TextReader()
 
@@ -108,8 +112,9 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, categories and texts; missing values are allowed.
-        y : array-like of shape (n_samples,)
-            Classes or values.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes or values. With several columns a committee is fitted to each of them, as if it were alone; they
+            share the time budget.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows, which the metric counts: a function must have the parameter ``sample_weight``.
         groups : array-like of shape (n_samples,), optional
@@ -123,6 +128,22 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
         self._check_names()
         started = time.perf_counter()
         X = collect_table(X)
+        seed = resolve_seed(self.random_state)
+        deadline = None if self.time_budget is None else started + self.time_budget
+        fit = self._fit_outputs if has_several_columns(y) else self._fit_output
+        fit(X, y, sample_weight, groups, seed, deadline)
+        return self
+
+    def _fit_output(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        seed: int,
+        deadline: float | None,
+    ) -> None:
+        """Fit to one target."""
         with threadpool_limits(1, "blas"):
             texts = fit_text_reader(X, self.text_columns, self.categorical_features)
         X, tfidf = texts.split_texts(X)
@@ -130,16 +151,15 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
         table, with_words = texts.add_topics(dataset.X, tfidf)
         target = dataset.target
         assert target is not None
-        training, seed = self._make_training_set(dataset, target, table, groups), resolve_seed(self.random_state)
+        training = self._make_training_set(dataset, target, table, groups)
         folds = self._plan_folds(training, seed)
-        context = self._make_context(dataset, training, seed, started)
+        context = self._make_context(dataset, training, seed, deadline)
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         views = make_views(training, with_words, context.classify)
-        members, seconds = self._fit_portfolio(views, folds, context, combiner, started)
+        members, seconds = self._fit_portfolio(views, folds, context, combiner)
         self._set_fitted(
             dataset, {**self._combine_members(members, seconds, views, folds, combiner, context), "_texts": texts}
         )
-        return self
 
     def _combine_members(
         self,
@@ -258,7 +278,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
                 raise DataError(f"groups must have an entry for each of the {dataset.n_rows} rows; got {groups.shape}.")
         return TrainingSet(X, y[:, 0], weights, groups)
 
-    def _make_context(self, dataset: Dataset, training: TrainingSet, seed: int, started: float) -> FitContext:
+    def _make_context(self, dataset: Dataset, training: TrainingSet, seed: int, deadline: float | None) -> FitContext:
         target = dataset.target
         return FitContext(
             n_classes=int(target.n_classes[0]) if isinstance(target, ClassTarget) else 0,
@@ -269,7 +289,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
             own_folds=self.cv is not None or training.weights is not None,
             n_jobs=self.n_jobs,
             seed=seed,
-            deadline=None if self.time_budget is None else started + self.time_budget,
+            deadline=deadline,
             preset=self.preset,
         )
 
@@ -308,7 +328,6 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
         folds: Folds,
         context: FitContext,
         combiner: MemberCombiner,
-        started: float,
     ) -> tuple[list[MemberFit], list[float]]:
         """Fit one entry after the other while the budget lasts; the members, and the seconds of each."""
         training = views["table"]
@@ -322,7 +341,7 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
                 begun = time.perf_counter()
                 if should_stop(on_progress):
                     break
-                if len(spent) > 1 and not self._has_time(begun - started, spent[1:]):
+                if len(spent) > 1 and not context.has_time(begun, spent[1:]):
                     break
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.
                 comparable = losses if self.metric is None and entry.view != "logs" else []
@@ -365,9 +384,6 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
             # Cheap members first: boosting stops early if it cannot compete with them.
             entries.sort(key=lambda entry: entry.source == "stages")
         return entries
-
-    def _has_time(self, elapsed: float, seconds: list[float]) -> bool:
-        return self.time_budget is None or elapsed + float(np.mean(seconds)) <= self.time_budget
 
     def _fit_entry(
         self,
@@ -422,12 +438,12 @@ class BaseCommittee(DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin,
             fitted["classes_"] = target.classes[0]
         if schema.input_names is not None:
             fitted["feature_names_in_"] = np.asarray(schema.input_names, dtype=object)
-        self._replace_fitted(fitted, optional=("feature_names_in_", "latency_us_"))
+        self._replace_fitted(fitted, optional=("feature_names_in_", "latency_us_", "_outputs", "n_outputs_"))
 
     # Predictions.
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "weights_" in self.__dict__
+        return "weights_" in self.__dict__ or "_outputs" in self.__dict__
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

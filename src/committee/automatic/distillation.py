@@ -91,6 +91,7 @@ class DistillationMixin:
         """
         if not self.__sklearn_is_fitted__():
             raise not_fitted_error(self)
+        self._check_single("distill")
         self._check_distillation(student, n_refits, params)
         X = collect_table(X)
         dataset = self._take_in(X, y, sample_weight, self.text_columns)

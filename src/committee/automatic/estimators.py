@@ -43,23 +43,24 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
 
     Attributes
     ----------
-    score_estimate_ : float
+    score_estimate_ : float, or ndarray of shape (n_outputs,) of several targets
         Nested estimate of the metric on new rows, larger for better. It is computed from predictions of rows that
         neither the members nor their weights were fitted on.
-    score_error_ : float
+    score_error_ : float or ndarray
         Its standard error over rows (or groups); NaN if there is only one.
-    oof_decision_function_ : ndarray of shape (n_samples, n_classes)
+    oof_decision_function_ : ndarray of shape (n_samples, n_classes), or a list of such arrays
         Probabilities of the training rows, by members and weights that were not fitted on them; NaN for rows without.
     leaderboard_ : list of dict
         A row for each model that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
         for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
-        each of which may have weight). The model ``prior`` predicts the frequencies of the classes; it has weight with
-        the default metric only.
+        each of which may have weight); of several targets its number as ``target``. The model ``prior`` predicts the
+        frequencies of the classes; it has weight with the default metric only.
     score_trace_ : list of dict
         The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
         fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
     estimators_ : list of estimators
-        The fitted members with positive weight.
+        The fitted members with positive weight. Of several targets a committee for each, fitted as if the target were
+        alone; its members, weights and trace are its own.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum one.
     latency_us_ : float
@@ -67,8 +68,10 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
     power_ : float
         The power that mean probabilities are raised to before they are normalised, since a mean of probabilities is
         underconfident. Fitted to out-of-fold predictions for the default metric, one for others.
-    classes_ : ndarray
-        The classes, sorted.
+    classes_ : ndarray, or a list of ndarrays
+        The classes, sorted; of each of several targets.
+    n_outputs_ : int
+        The number of targets, if there are several.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -88,7 +91,7 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
 
     _task = "classify"
 
-    oof_decision_function_: FloatArray
+    oof_decision_function_: Any
 
     def __init__(
         self,
@@ -112,7 +115,7 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
     ) -> None:
         self._store_params(locals())
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Any) -> Any:
         """Weighted mean of the members' probabilities, sharpened by ``power_``.
 
         Parameters
@@ -123,8 +126,10 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
+            Columns in the order of ``classes_``. With several targets a list of such arrays.
         """
+        if self._has_several():
+            return [output.predict_proba(X) for output in self._outputs]
         return self._average(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -137,8 +142,10 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if self._has_several():
+            return self._stack_predictions(X)
         probabilities = self._average(X)
         return np.asarray(self.classes_.take(probabilities.argmax(axis=1)))
 
@@ -151,27 +158,30 @@ class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
 
     Attributes
     ----------
-    score_estimate_ : float
+    score_estimate_ : float, or ndarray of shape (n_outputs,) of several targets
         Nested estimate of the metric on new rows, larger for better. It is computed from predictions of rows that
         neither the members nor their weights were fitted on.
-    score_error_ : float
+    score_error_ : float or ndarray
         Its standard error over rows (or groups); NaN if there is only one.
-    oof_prediction_ : ndarray of shape (n_samples,)
+    oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Predictions of the training rows, by members and weights that were not fitted on them; NaN for rows without.
     leaderboard_ : list of dict
         A row for each model that was fitted, the best first: ``name``, ``rounds`` (of boosting in its best stage; None
         for others), out-of-fold ``score`` and its standard ``error``, ``seconds``, ``weight`` (the sum over all stages,
-        each of which may have weight). The model ``prior`` predicts the mean; it has weight with the default metric
-        only.
+        each of which may have weight); of several targets its number as ``target``. The model ``prior`` predicts the
+        mean; it has weight with the default metric only.
     score_trace_ : list of dict
         The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
         fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
     estimators_ : list of estimators
-        The fitted members with positive weight.
+        The fitted members with positive weight. Of several targets a committee for each, fitted as if the target were
+        alone; its members, weights and trace are its own.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum one.
     latency_us_ : float
         Microseconds that they take to predict one row; only with ``max_latency_us``.
+    n_outputs_ : int
+        The number of targets, if there are several.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -225,9 +235,9 @@ class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return self._average(X)[:, 0]
+        return self._stack_predictions(X) if self._has_several() else self._average(X)[:, 0]
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> FloatArray:
         """Prediction interval of each row: the prediction plus and minus a quantile of the out-of-fold errors.
@@ -245,9 +255,12 @@ class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
-            Lower and upper ends; infinite if there were too few training rows for the coverage.
+        ndarray of shape (n_samples, 2) or (n_samples, 2, n_outputs)
+            Lower and upper ends; infinite if there were too few training rows for the coverage. Of several targets each
+            has the coverage by itself.
         """
+        if self._has_several():
+            return np.stack([output.predict_interval(X, coverage) for output in self._outputs], axis=2)
         wanted = read_coverage(coverage)
         values = self.predict(X)
         half_width = find_half_width(self._oof_errors, wanted)

@@ -46,6 +46,8 @@ class CommitteeFormulaMixin(PredictorMixin):
         self._check_fitted()
         if self._texts.places:
             raise refuse_formula(self, "was fitted on texts")
+        if self._has_several():
+            return self._join_formulas(row)
         row = TableRow(self._schema.n_features) if row is None else row
         classes = [np.arange(len(self.classes_))] if self._task == "classify" else None
         method = "predict" if classes is None else "predict_proba"
@@ -61,6 +63,11 @@ class CommitteeFormulaMixin(PredictorMixin):
 
     def _check_fitted(self) -> None:
         raise NotImplementedError
+
+    if TYPE_CHECKING:
+
+        def _has_several(self) -> bool: ...
+        def _join_formulas(self, row: FormulaTerm | None) -> ModelFormula: ...
 
     def _open_member(self, member: Any, row: FormulaTerm) -> ModelFormula:
         if isinstance(member, NeighbourMember):

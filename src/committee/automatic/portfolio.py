@@ -143,6 +143,10 @@ class FitContext:
         """The classes as members are fitted with them: their indices."""
         return [np.arange(self.n_classes)] if self.classify else None
 
+    def has_time(self, now: float, seconds: Sequence[float]) -> bool:
+        """Whether the mean time of the fits so far is left."""
+        return self.deadline is None or now + float(np.mean(seconds)) <= self.deadline
+
     def make_member(self, entry: PortfolioEntry, number: int) -> Any:
         """The estimator of an entry, not fitted, with its own seed."""
         kind = entry.kinds[0] if self.classify else entry.kinds[1]

@@ -100,14 +100,38 @@ def inspect_model(name: str, trusted: Sequence[str]) -> Inspection:
         parameters=about.params,
         columns=columns,
         n_features=about.n_features,
-        classes=tuple(str(label) for label in getattr(model, "classes_", ())),
+        classes=_list_classes(getattr(model, "classes_", ())),
         importances=ranked,
-        scores={name: float(value) for name in _SCORES if isinstance(value := getattr(model, name, None), float)},
-        members=[dict(row) for row in getattr(model, "leaderboard_", ())],
+        scores=_list_scores(model),
+        members=[_name_member(dict(row)) for row in getattr(model, "leaderboard_", ())],
         library=about.library,
         stripped=about.stripped,
         n_bytes=about.n_bytes,
     )
+
+
+def _list_classes(classes: Any) -> tuple[str, ...]:
+    """The classes, of several targets with the number of the target before them."""
+    if not isinstance(classes, list):
+        return tuple(map(str, classes))
+    return tuple(f"{k}: {label}" for k, own in enumerate(classes) for label in own)
+
+
+def _list_scores(model: Any) -> dict[str, float]:
+    """Scores of the fit; of several targets one for each."""
+    found: dict[str, float] = {}
+    for name in _SCORES:
+        value = getattr(model, name, None)
+        if isinstance(value, float):
+            found[name] = value
+        elif value is not None:
+            found |= {f"{name}of_target_{k}": float(own) for k, own in enumerate(value)}
+    return found
+
+
+def _name_member(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a leaderboard, with its target, if there are several, in the name."""
+    return row if "target" not in row else {**row, "name": f"{row['target']}: {row['name']}"}
 
 
 def _describe_columns(model: Any) -> dict[str, str]:

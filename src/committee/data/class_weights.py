@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from committee.typing import FloatArray
 
-__all__ = ["combine_weights", "weigh_classes"]
+__all__ = ["combine_weights", "list_rules", "weigh_classes"]
 
 
 def combine_weights(
@@ -56,23 +56,47 @@ def combine_weights(
 
 def weigh_classes(class_weight: Any, target: ClassTarget, weights: FloatArray | None, name: str) -> FloatArray:
     """The factor that each row gets from its class, multiplied over the outputs."""
-    subject = f"The 'class_weight' parameter of {name}"
-    if isinstance(class_weight, str | Mapping):
-        if isinstance(class_weight, Mapping) and target.n_outputs > 1:
-            raise ParameterError(
-                f"{subject} must be a list with one dict for each of the {target.n_outputs} outputs, or 'balanced'."
-            )
-        rules = [class_weight] * target.n_outputs
-    else:
-        rules = list(class_weight)
-        if len(rules) != target.n_outputs:
-            raise ParameterError(
-                f"{subject} must have one entry for each of the {target.n_outputs} outputs; got {len(rules)}."
-            )
+    subject = _name_subject(name)
     factors = np.ones(len(target.labels))
-    for output, rule in enumerate(rules):
+    for output, rule in enumerate(list_rules(class_weight, target.n_outputs, name)):
         factors *= _weigh_output(rule, target, output, weights, subject)
     return factors
+
+
+def list_rules(class_weight: Any, n_outputs: int, name: str) -> list[Any]:
+    """What ``class_weight`` says of each output.
+
+    Parameters
+    ----------
+    class_weight : dict, list of dict, "balanced" or None
+        As the constructor got it.
+    n_outputs : int
+        The number of outputs.
+    name : str
+        The estimator's name, for the sentences.
+
+    Examples
+    --------
+    >>> list_rules("balanced", 2, "RandomForestClassifier")
+    ['balanced', 'balanced']
+    """
+    if class_weight is None or isinstance(class_weight, str | Mapping):
+        if isinstance(class_weight, Mapping) and n_outputs > 1:
+            raise ParameterError(
+                f"{_name_subject(name)} must be a list with one dict for each of the {n_outputs} outputs, or "
+                "'balanced'."
+            )
+        return [class_weight] * n_outputs
+    rules = list(class_weight)
+    if len(rules) != n_outputs:
+        raise ParameterError(
+            f"{_name_subject(name)} must have one entry for each of the {n_outputs} outputs; got {len(rules)}."
+        )
+    return rules
+
+
+def _name_subject(name: str) -> str:
+    return f"The 'class_weight' parameter of {name}"
 
 
 def _weigh_output(rule: Any, target: ClassTarget, output: int, weights: FloatArray | None, subject: str) -> FloatArray:

@@ -158,6 +158,11 @@ class ClassTarget:
         """The number of classes of each output."""
         return [len(c) for c in self.classes]
 
+    def take_output(self, output: int) -> ClassTarget:
+        """One of the outputs, as a target of its own."""
+        labels = np.ascontiguousarray(self.labels[:, output : output + 1])
+        return ClassTarget(labels, [self.classes[output]], one_dimensional=True)
+
     def decode(self, labels: AnyArray) -> AnyArray:
         """Class indices, of shape (n_rows, n_outputs), back to the original labels."""
         if self.n_outputs == 1:
@@ -186,6 +191,10 @@ class ValueTarget:
     def n_outputs(self) -> int:
         """The number of outputs."""
         return int(self.values.shape[1])
+
+    def take_output(self, output: int) -> ValueTarget:
+        """One of the outputs, as a target of its own."""
+        return replace(self, values=np.ascontiguousarray(self.values[:, output : output + 1]), one_dimensional=True)
 
     def take_rows(self, rows: AnyArray) -> ValueTarget:
         """Some of the rows, by index."""

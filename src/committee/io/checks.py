@@ -88,9 +88,13 @@ def _check_estimator(model: Any) -> None:
 def _check_outputs(model: Any, state: dict[str, Any]) -> None:
     """Each of several targets has a fitted ensemble of the same class, on the same columns."""
     outputs, classes = state["_outputs"], state.get("classes_")
-    require("_members" not in state and len(outputs) > 1, "several targets have an ensemble each")
+    alone = not {"_members", "weights_"} & set(state)
+    require(alone and len(outputs) > 1, "several targets have an ensemble each")
     require(state.get("n_outputs_") == len(outputs), "every target has its ensemble")
-    require(all(type(own) is type(model) and "_members" in vars(own) for own in outputs), "ensembles are fitted")
+    fitted = all(type(own) is type(model) and {"_members", "weights_"} & set(vars(own)) for own in outputs)
+    require(fitted, "ensembles are fitted")
+    listed = state.get("estimators_", outputs)
+    require([id(own) for own in listed] == [id(own) for own in outputs], "the ensembles are those of the targets")
     require(all(own.n_features_in_ == state["n_features_in_"] for own in outputs), "ensembles have the same columns")
     if classes is not None:
         same = all(len(own.classes_) == len(known) for own, known in zip(outputs, classes, strict=True))

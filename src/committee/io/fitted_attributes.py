@@ -147,6 +147,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
 _NEEDED_OF_SEVERAL = {
     "AdaBoostClassifier": (*_TABLE, *_CLASSES, "estimator_", "n_outputs_"),
     "AdaBoostRegressor": (*_TABLE, "estimator_", "n_outputs_"),
+    "CommitteeClassifier": (*_TABLE, "classes_", "n_outputs_"),
+    "CommitteeRegressor": (*_TABLE, "n_outputs_"),
 }
 
 

@@ -22,7 +22,7 @@ from committee.exceptions import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from committee.data import Dataset, ValueTarget
+    from committee.data import Dataset
     from committee.typing import EstimatorLike
 
 __all__ = ["SeveralTargetsAdaBoost"]
@@ -61,7 +61,7 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
         outputs, seed = self._start_outputs(target.n_outputs), resolve_seed(self.random_state)
         for k, output in enumerate(outputs):
             output.random_state = seed
-            own = _take_target(target, k)
+            own = target.take_output(k)
             values = own.classes[0][own.labels[:, 0]] if isinstance(own, ClassTarget) else own.values[:, 0]
             opened = output._open_fit(
                 clone(member), replace(dataset, target=own), given._replace(y=values), dict(fit_params)
@@ -102,10 +102,3 @@ def _name_target(opened: AbstractContextManager[Callable[[], None]], output: int
             yield boost
     except DataError as error:
         raise DataError(f"{error} (Target {output}.)") from None
-
-
-def _take_target(target: ClassTarget | ValueTarget, output: int) -> ClassTarget | ValueTarget:
-    if isinstance(target, ClassTarget):
-        labels = np.ascontiguousarray(target.labels[:, output : output + 1])
-        return ClassTarget(labels, [target.classes[output]], one_dimensional=True)
-    return replace(target, values=np.ascontiguousarray(target.values[:, output : output + 1]), one_dimensional=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from committee.base import CommitteeEstimator
 from committee.constraints import show_value
 from committee.data.inputs import describe_kind
@@ -91,7 +93,10 @@ def _find_seed(model: CommitteeEstimator, certificate: Mapping[str, Any]) -> int
 def _find_scores(model: CommitteeEstimator) -> dict[str, tuple[float, float | None]]:
     held = vars(model)
     if "score_estimate_" in held:
-        return {"out-of-fold score": (float(held["score_estimate_"]), float(held["score_error_"]))}
+        scores, errors = np.atleast_1d(held["score_estimate_"]), np.atleast_1d(held["score_error_"])
+        names = [f" of target {k}" for k in range(len(scores))] if len(scores) > 1 else [""]
+        pairs = zip(names, scores.tolist(), errors.tolist(), strict=True)
+        return {f"out-of-fold score{name}": (score, error) for name, score, error in pairs}
     if isinstance(held.get("oob_score_"), float):
         return {"out-of-bag score": (held["oob_score_"], None)}
     return {}

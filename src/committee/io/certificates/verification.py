@@ -150,6 +150,8 @@ def verify_data(model: CommitteeEstimator, given: GivenData) -> Verification:
     if data or parameters or own:
         return Verification(False, False, data, parameters, own, versions, platforms)
     again = fit_seeded(_prepare(model), given, certificate["seed"]).set_params(**model.get_params(deep=False))
+    for fitted, output in zip(getattr(again, "_outputs", ()), getattr(model, "_outputs", ()), strict=True):
+        fitted.set_params(**output.get_params(deep=False))
     if digest_model(again, strip=strip) != expected:
         own = [_describe_difference(list_model_differences(model, again, strip=strip), model)]
     return Verification(not own, True, [], [], own, versions, platforms)
@@ -159,7 +161,8 @@ def _prepare(model: CommitteeEstimator) -> Any:
     """A copy to be fitted. The automatic committee gets the members that its time budget sufficed for."""
     again = clone(model)
     if getattr(model, "time_budget", None) is not None:
-        again.set_params(time_budget=_NO_LIMIT, n_members=max(1, len(model.leaderboard_) - 1))
+        fitted = max(len(one.leaderboard_) for one in getattr(model, "_outputs", [model]))
+        again.set_params(time_budget=_NO_LIMIT, n_members=max(1, fitted - 1))
     return again
 
 
