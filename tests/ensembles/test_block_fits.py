@@ -71,6 +71,16 @@ MODELS: dict[str, tuple[Make, str | None]] = {
         ),
         "value",
     ),
+    "additive": (
+        lambda: cm.ExplainableBoostingClassifier(max_iter=8, outer_bags=2, interactions=1, random_state=0),
+        "label",
+    ),
+    "additive, few bins": (
+        lambda: cm.ExplainableBoostingRegressor(
+            max_iter=8, outer_bags=2, max_bins=300, early_stopping=False, random_state=0
+        ),
+        "value",
+    ),
     "tree": (lambda: cm.DecisionTreeClassifier(random_state=0), "label"),
     "exact tree": (lambda: cm.DecisionTreeClassifier(exact=True, random_state=0), "label"),
 }

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.binning import MOST_BYTE_BINS
+from committee.data.blocks import BlockTable
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.device_tables import copy_to_host
 from committee.engines import get_engine
-from committee.ensembles.additive.fine_bins import make_fine_cells, read_column
+from committee.ensembles.additive.fine_bins import make_block_cells, make_fine_cells, read_column
 from committee.ensembles.additive.shapes import TermShape, make_axis
 from committee.ensembles.additive.tables import TermTables, center_tables, group_cells, order_by_value, read_cells
 
@@ -31,6 +32,8 @@ __all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "count_pairs", "draw_held_
 _CYCLES_PER_CALL = 16
 _FEWEST_CELLS, _ROWS_PER_CELL = 4, 8
 _MOST_COPIES = 1 << 24
+# Columns of a table in blocks whose samples are in memory at a time.
+_COLUMNS_PER_PASS = 64
 
 
 @dataclass(frozen=True)
@@ -153,16 +156,27 @@ class ShapeFit:
         self._refine_bins()
 
     def _refine_bins(self) -> None:
-        """More bins for numbers with more values than bytes; tables that are read in blocks keep theirs."""
+        """More bins for numbers with more values than bytes; files of bins keep theirs, whose values are not known."""
         if self._plan.max_bins <= MOST_BYTE_BINS:
             return
-        table = copy_to_host(self._dataset.X)
-        for feature, levels in enumerate(self._dataset.schema.categories):
-            values = read_column(table, feature) if levels is None else None
-            fine = None if values is None else make_fine_cells(values, self._counts, self._plan.max_bins)
-            if fine is not None:
+        numbers = [f for f, levels in enumerate(self._dataset.schema.categories) if levels is None]
+        for first in range(0, len(numbers), _COLUMNS_PER_PASS):
+            for feature, fine in self._make_fine_cells(numbers[first : first + _COLUMNS_PER_PASS]).items():
                 self._columns[feature] = fine
                 self._engine.set_bins(feature, fine.n_bins, fine.codes)
+
+    def _make_fine_cells(self, features: list[int]) -> dict[int, FeatureCells]:
+        """Finer bins of the columns that have more values than bytes."""
+        table, most = copy_to_host(self._dataset.X), self._plan.max_bins
+        if isinstance(table, BlockTable):
+            return make_block_cells(table, self._columns, features, self._counts, most)
+        found: dict[int, FeatureCells] = {}
+        for feature in features:
+            values = read_column(table, feature)
+            fine = None if values is None else make_fine_cells(values, self._counts, most)
+            if fine is not None:
+                found[feature] = fine
+        return found
 
     def run(self, on_progress: Callable[[int], object] | None) -> FittedTerms:
         """Fit features, then pairs.
