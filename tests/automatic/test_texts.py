@@ -147,3 +147,22 @@ def test_invalid_arguments_are_refused() -> None:
         model.predict(table.drop(columns="message"))
     with pytest.warns(UserWarning, match="feature names"), pytest.raises(CommitteeError):
         model.predict(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_rows_of_weight_zero_have_no_words(by_class: bool) -> None:
+    table, spam = make_mail(120)
+    y = np.where(spam, "spam", "ham").astype(object)
+    left_out = np.arange(120) % 4 == 0
+    table.loc[left_out, "message"] = [f"unheard {k} words of odd letters" for k in range(left_out.sum())]
+    params: dict[str, Any] = {"portfolio": ["linear of words", "extra trees"], "random_state": 0}
+    weights: dict[str, Any] = {}
+    if by_class:
+        y[left_out] = "neither"
+        params["class_weight"] = {"neither": 0.0}
+    else:
+        weights["sample_weight"] = np.where(left_out, 0.0, 1.0)
+    weighted = CommitteeClassifier(**params).fit(table, y, **weights)
+    alone = CommitteeClassifier(**params | {"class_weight": None}).fit(table[~left_out], y[~left_out])
+    assert weighted._texts == alone._texts
+    assert "unheard" not in weighted._texts.words[0].terms.tolist()

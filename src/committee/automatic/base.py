@@ -22,7 +22,7 @@ from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, Portfoli
 from committee.automatic.presets import PRESETS
 from committee.automatic.several_targets import SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
-from committee.automatic.views import TextReader, View, fit_text_reader, make_views
+from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data import ClassTarget, ValueTarget
@@ -144,8 +144,9 @@ class BaseCommittee(
         deadline: float | None,
     ) -> None:
         """Fit to one target."""
+        counted = find_counted_rows(X, y, sample_weight, getattr(self, "class_weight", None), type(self).__name__)
         with threadpool_limits(1, "blas"):
-            texts = fit_text_reader(X, self.text_columns, self.categorical_features)
+            texts = fit_text_reader(X, self.text_columns, self.categorical_features, counted)
         X, tfidf = texts.split_texts(X)
         dataset = self._take_in(X, y, sample_weight)
         table, with_words = texts.add_topics(dataset.X, tfidf)

@@ -13,6 +13,9 @@ import numpy as np
 from scipy import sparse
 
 from committee.automatic.log_scale import is_skewed
+from committee.data.class_weights import combine_weights
+from committee.data.rows import count_rows, select_rows
+from committee.data.targets import encode_classes, read_target
 from committee.data.text_columns import find_texts, lift_texts
 from committee.data.word_encoding import WordEncoding, fit_word_encoding
 from committee.ensembles.combining.training_set import TrainingSet
@@ -20,10 +23,12 @@ from committee.ensembles.combining.training_set import TrainingSet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from committee.params import CategoricalFeatures
-    from committee.typing import FloatArray, SparseMatrix
+    from numpy.typing import ArrayLike
 
-__all__ = ["TextReader", "View", "fit_text_reader", "make_views"]
+    from committee.params import CategoricalFeatures
+    from committee.typing import BoolArray, FloatArray, SparseMatrix
+
+__all__ = ["TextReader", "View", "find_counted_rows", "fit_text_reader", "make_views"]
 
 View: TypeAlias = Literal["table", "words", "logs"]
 
@@ -60,7 +65,7 @@ class TextReader:
 
 
 def fit_text_reader(
-    X: Any, text_columns: str | Sequence[str | int] | None, categories: CategoricalFeatures
+    X: Any, text_columns: str | Sequence[str | int] | None, categories: CategoricalFeatures, counted: BoolArray | None
 ) -> TextReader:
     """Find the columns of text in a table, and fit their encodings.
 
@@ -72,7 +77,12 @@ def fit_text_reader(
         The parameter of the estimator.
     categories : "from_dtype", None or sequence
         The parameter `categorical_features`; columns that it names are not text.
+    counted : ndarray of bool of shape (n_rows,) or None
+        Rows of positive weight, of which words are counted; None for all.
     """
+    if text_columns is None:
+        return TextReader()
+    X = X if counted is None else select_rows(X, np.flatnonzero(counted))
     known: Any = () if categories is None or isinstance(categories, str) else np.asarray(categories, dtype=object)
     if len(known) and all(isinstance(one, bool | np.bool_) for one in known):
         known = np.flatnonzero(np.asarray(known, dtype=bool)).tolist()
@@ -81,6 +91,27 @@ def fit_text_reader(
         return TextReader()
     columns = lift_texts(X, places)[1]
     return TextReader(tuple(places), tuple(fit_word_encoding(texts) for texts in columns))
+
+
+def find_counted_rows(
+    X: Any, y: Any, sample_weight: ArrayLike | None, class_weight: Any, owner: str
+) -> BoolArray | None:
+    """The rows whose weight, that of their class included, is positive; None if all are.
+
+    Parameters
+    ----------
+    X, y, sample_weight : as in `fit`
+        The table, one target, and the weights.
+    class_weight : dict, "balanced" or None
+        As the constructor got it.
+    owner : str
+        Name of the class of the ensemble.
+    """
+    n_rows, target = count_rows(X), None
+    if class_weight is not None:
+        target = encode_classes(np.ravel(read_target(y, n_rows, owner, multi_output=True)), owner)
+    weights = combine_weights(sample_weight, class_weight, target, n_rows, owner)
+    return None if weights is None or weights.all() else weights > 0.0
 
 
 def make_views(training: TrainingSet, with_words: SparseMatrix | None, classify: bool) -> dict[View, TrainingSet]:
