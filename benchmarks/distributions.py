@@ -91,6 +91,11 @@ def run_case(case: str, contender: str, quick: bool, peer_python: str | None) ->
     return outcome
 
 
+def compare(case: str, quick: bool, peer_python: str | None) -> dict[str, dict[str, float] | None]:
+    """Outcomes of a case by contender."""
+    return {who: run_case(case, who, quick, peer_python) for who in (OURS, NGBOOST)}
+
+
 def render(outcomes: dict[str, dict[str, dict[str, float] | None]], machine: str) -> str:
     """The page of the results."""
     lines = [
@@ -115,9 +120,12 @@ def render(outcomes: dict[str, dict[str, dict[str, float] | None]], machine: str
 
 def main(words: list[str] | None = None) -> None:
     """Run the cases, print the page and keep it."""
+    from benchmarks.lanes import add_lanes, run_in_lanes, show_lanes
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
     parser.add_argument("--peer-python", help="Python of an environment with NGBoost")
+    add_lanes(parser)
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -125,15 +133,14 @@ def main(words: list[str] | None = None) -> None:
         contender, folder = arguments.child
         print(json.dumps(fit_case(contender, Path(folder), arguments.quick)))
         return
-    from benchmarks.machine import show_machine
+    from benchmarks.machine import measure_load, show_machine, show_peer
     from benchmarks.report import RESULTS
 
     cases = [case for case in CASES if not arguments.quick or case != "California housing"]
-    contenders = (OURS, NGBOOST)
-    outcomes = {
-        case: {who: run_case(case, who, arguments.quick, arguments.peer_python) for who in contenders} for case in cases
-    }
-    page = render(outcomes, show_machine())
+    load, calls = measure_load(), [(case, arguments.quick, arguments.peer_python) for case in cases]
+    found = run_in_lanes(compare, calls, arguments.lanes, 1)
+    machine = f"{show_machine()}, {show_peer(arguments.peer_python, 'ngboost')}; load before the run {load:.2f}."
+    page = render(dict(zip(cases, found, strict=True)), f"{machine} {show_lanes(arguments.lanes, 1)}")
     out = arguments.out or (None if arguments.quick else RESULTS)
     if out is not None:
         (out / "distributions.md").write_text(page, encoding="utf-8")

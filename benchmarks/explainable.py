@@ -150,6 +150,7 @@ def run_case(case: str, quick: bool, n_jobs: int, peer_python: str | None) -> di
             predicted[contender] = np.load(Path(name) / f"{contender}.npy")
             score = score_case(case, rows["y_test"], predicted[contender])
             outcomes[contender] = {**json.loads(found.stdout.splitlines()[-1]), "score": score}
+            print(case, contender, outcomes[contender], file=sys.stderr, flush=True)
     ours = outcomes[OURS]
     if ours is not None and len(predicted) == 2:
         ours["error"] = find_error(case, rows["y_test"], predicted[OURS], predicted[INTERPRET])
@@ -184,11 +185,14 @@ def render(outcomes: dict[str, dict[str, dict[str, float] | None]], machine: str
 
 def main(words: list[str] | None = None) -> None:
     """Run the cases, print the page and keep it."""
+    from benchmarks.lanes import add_lanes, run_in_lanes, show_lanes
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
     parser.add_argument("--peer-python", help="Python of an environment with InterpretML")
     parser.add_argument("--jobs", type=int, default=2, help="threads of both")
     parser.add_argument("--cases", nargs="*", default=CASES, help="some of the data sets")
+    add_lanes(parser)
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -196,16 +200,15 @@ def main(words: list[str] | None = None) -> None:
         contender, case, folder = arguments.child
         print(json.dumps(fit_case(contender, case, Path(folder), arguments.quick, arguments.jobs)))
         return
-    from benchmarks.machine import show_machine
+    from benchmarks.machine import measure_load, show_machine, show_peer
     from benchmarks.report import RESULTS
 
-    outcomes: dict[str, dict[str, dict[str, float] | None]] = {}
-    for case in arguments.cases:
-        if case in FILES and (arguments.quick or not os.environ.get("COMMITTEE_DATA")):
-            continue
-        outcomes[case] = run_case(case, arguments.quick, arguments.jobs, arguments.peer_python)
-        print(case, outcomes[case], file=sys.stderr, flush=True)
-    page = render(outcomes, show_machine())
+    load, left_out = measure_load(), arguments.quick or not os.environ.get("COMMITTEE_DATA")
+    cases = [case for case in arguments.cases if not (case in FILES and left_out)]
+    calls = [(case, arguments.quick, arguments.jobs, arguments.peer_python) for case in cases]
+    found = run_in_lanes(run_case, calls, arguments.lanes, arguments.jobs)
+    machine = f"{show_machine()}, {show_peer(arguments.peer_python, 'interpret-core')}; load before the run {load:.2f}."
+    page = render(dict(zip(cases, found, strict=True)), f"{machine} {show_lanes(arguments.lanes, arguments.jobs)}")
     out = arguments.out or (None if arguments.quick else RESULTS)
     if out is not None:
         (out / "explainable.md").write_text(page, encoding="utf-8")

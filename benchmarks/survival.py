@@ -6,7 +6,7 @@ concordance of the risks and the integrated Brier score of the survival function
 
 scikit-survival needs other versions of packages than this library's environment may have: `--peer-python` names the
 interpreter of an environment that has it; without, its cases are left out, and the page says so. The scikit-survival
-forest of 50,000 rows takes a quarter of an hour.
+forest of 50,000 rows takes a quarter of an hour; `--trees` gives all forests fewer trees than 100.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +153,7 @@ def run_case(case: str, contender: str, folder: Path, sizes: Sizes, peer_python:
     words = [str(Path(__file__).resolve()), "--child", case, contender, str(folder), json.dumps(vars(sizes))]
     found = subprocess.run([python, *words], check=True, capture_output=True, text=True)
     outcome: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    print(case, contender, outcome, file=sys.stderr, flush=True)
     from committee import make_survival_target
     from committee.scoring import concordance_index, integrated_brier_score
 
@@ -205,6 +206,7 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
     parser.add_argument("--rows", type=int, help="rows to learn from")
+    parser.add_argument("--trees", type=int, help="trees of the forests")
     parser.add_argument("--peer-python", help="Python of an environment with scikit-survival")
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
@@ -213,12 +215,15 @@ def main(words: list[str] | None = None) -> None:
         case, contender, folder, sizes = arguments.child
         print(json.dumps(fit_case(case, contender, Path(folder), Sizes(**json.loads(sizes)))))
         return
-    from benchmarks.machine import show_machine
+    from benchmarks.machine import measure_load, show_machine, show_peer
     from benchmarks.report import RESULTS
 
     chosen = QUICK if arguments.quick else Sizes()
-    chosen = chosen if arguments.rows is None else Sizes(**{**vars(chosen), "n_rows": arguments.rows})
-    page = render(run_suite(chosen, arguments.peer_python), chosen, show_machine())
+    given = {"n_rows": arguments.rows, "n_trees": arguments.trees}
+    chosen = replace(chosen, **{name: value for name, value in given.items() if value is not None})
+    load, outcomes = measure_load(), run_suite(chosen, arguments.peer_python)
+    machine = f"{show_machine()}, {show_peer(arguments.peer_python, SCIKIT_SURVIVAL)}; load before the run {load:.2f}."
+    page = render(outcomes, chosen, machine)
     folder = arguments.out or (None if arguments.quick else RESULTS)
     if folder is not None:
         (folder / "survival.md").write_text(page, encoding="utf-8")

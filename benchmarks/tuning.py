@@ -14,6 +14,7 @@ random order. Optuna prunes trials by the median after each fold, and LightGBM s
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -40,6 +41,7 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.lanes import add_lanes, run_in_lanes, show_lanes
 from benchmarks.machine import measure_load, show_machine
 from benchmarks.report import RESULTS
 from committee import GradientBoostingClassifier, GradientBoostingRegressor
@@ -251,40 +253,49 @@ def list_rows(name: str, traces: dict[str, Trace], losses: dict[str, list[float]
         yield f"| {name} | {contender} | {trace.n_candidates} | {at:.1f} | {final:.5f} | {reached} |"
 
 
-def main() -> None:
+def run_table(name: str, classify: bool, budget: float, n_rows: int | None) -> list[str]:
+    """All contenders on a table, one after the other; rows of a Markdown table."""
+    warnings.filterwarnings("ignore", module="lightgbm")
+    task = load(name, classify, n_rows)
+    traces: dict[str, Trace] = {}
+    losses: dict[str, list[float]] = {}
+    for contender, run in CONTENDERS.items():
+        try:
+            trace = run(task, budget)
+        except ImportError as error:
+            print(f"{contender} is left out: {error}", flush=True)
+            continue
+        traces[contender] = trace
+        losses[contender] = [task.measure(model.fit(task.X, task.y)) for _, model in trace.found]
+        print(name, contender, trace.n_candidates, losses[contender][-1], flush=True)
+    return list(list_rows(name, traces, losses))
+
+
+def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of each contender on each table")
     parser.add_argument("--quick", action="store_true", help="two tables of 1,500 rows, 4 seconds each")
-    arguments = parser.parse_args()
+    parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
+    add_lanes(parser)
+    arguments = parser.parse_args(words)
     budget, tables = arguments.budget, dict(TABLES)
     if arguments.quick:
         budget, tables = 4.0, dict(list(tables.items())[:2])
-    warnings.filterwarnings("ignore", module="lightgbm")
-    load_before = measure_load()
+    load_before, n_rows = measure_load(), 1_500 if arguments.quick else None
+    calls = [(name, classify, budget, n_rows) for name, classify in tables.items()]
     lines = [
         "| table | contender | candidates | best at, s | test loss | ours at, s | times |",
         "|---|---|---|---|---|---|---|",
+        *itertools.chain(*run_in_lanes(run_table, calls, arguments.lanes, THREADS)),
     ]
-    for name, classify in tables.items():
-        task = load(name, classify, 1_500 if arguments.quick else None)
-        traces: dict[str, Trace] = {}
-        losses: dict[str, list[float]] = {}
-        for contender, run in CONTENDERS.items():
-            try:
-                trace = run(task, budget)
-            except ImportError as error:
-                print(f"{contender} is left out: {error}", flush=True)
-                continue
-            traces[contender] = trace
-            losses[contender] = [task.measure(model.fit(task.X, task.y)) for _, model in trace.found]
-            print(name, contender, trace.n_candidates, losses[contender][-1], flush=True)
-        lines += list_rows(name, traces, losses)
     page = ["# Tuning", "", "`python -m benchmarks.tuning`", "", *lines, ""]
     page += [*str(__doc__).split("\n\n", 1)[1].strip().splitlines(), ""]
-    page += [f"{budget:g} s each, {THREADS} threads; {show_machine()}; load before the run {load_before:.2f}.", ""]
+    machine = f"{show_machine()}; load before the run {load_before:.2f}. {show_lanes(arguments.lanes, THREADS)}"
+    page += [f"{budget:g} s each, {THREADS} threads; {machine}", ""]
     print("\n".join(page))
-    if not arguments.quick:
-        (RESULTS / "tuning.md").write_text("\n".join(page))
+    folder = arguments.out or (None if arguments.quick else RESULTS)
+    if folder is not None:
+        (folder / "tuning.md").write_text("\n".join(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

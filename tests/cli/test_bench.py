@@ -1,6 +1,7 @@
 """`committee bench`: it runs everywhere and tells what it found; the times are no matter for a test."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,7 @@ def test_rounds_are_merged() -> None:
 def test_the_machine_is_described() -> None:
     found = describe_machine()
     assert int(found["cores"]) == len(list_cores())
+    assert ("of" in found) == (len(list_cores()) < (os.cpu_count() or 1))
     assert found["committee"]
     assert show_seconds(0.00123) == "1.23 ms"
 

@@ -33,6 +33,7 @@ def describe_machine() -> dict[str, str]:
     found = {
         "processor": _read_processor(),
         "cores": str(len(list_cores())),
+        **_count_others(),
         "memory": _read_memory(),
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
@@ -44,6 +45,11 @@ def describe_machine() -> dict[str, str]:
         except PackageNotFoundError:
             found[package] = "absent"
     return found
+
+
+def _count_others() -> dict[str, str]:
+    # Times on some cores of a machine are not those of a machine that has no others: they share memory and caches.
+    return {"of": str(os.cpu_count())} if (os.cpu_count() or 1) > len(list_cores()) else {}
 
 
 def _read_memory() -> str:
