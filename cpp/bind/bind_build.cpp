@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "committee/instructions.hpp"
 #include "committee/parallel.hpp"
 
 namespace nb = nanobind;
@@ -34,7 +35,8 @@ std::string name_standard_library() {
 #endif
 }
 
-// The instructions that the compiler was allowed to use everywhere.
+// The instructions that the compiler was allowed to use everywhere, and those that kernels use if
+// the processor has them.
 std::string name_instruction_set() {
 #if defined(__aarch64__)
   return "aarch64, NEON";
@@ -43,7 +45,7 @@ std::string name_instruction_set() {
 #elif defined(__AVX2__)
   return "x86-64, AVX2";
 #elif defined(__x86_64__)
-  return "x86-64, SSE2";
+  return may_use_avx512() ? "x86-64, SSE2, kernels AVX-512" : "x86-64, SSE2";
 #else
   return "portable";
 #endif

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "committee/binning.hpp"
+#include "committee/instructions.hpp"
 #include "committee/numeric_split.hpp"
 #include "committee/packed_counts_simd.hpp"
 #include "committee/parallel.hpp"
@@ -193,6 +194,8 @@ void bind_testing(nb::module_& m) {
   bind_trees_testing(testing);
   bind_threads_testing(testing);
   bind_split_testing(testing);
+  testing.def("use_plain_kernels", &use_plain_kernels, "plain"_a,
+              "Kernels without the instructions that only some processors have, or with them.");
   testing.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
               "The threshold between neighbouring values a < b, a float32 number where one fits.");
   testing.def("evaluate_packed_counts", &evaluate_packed_counts, "form"_a, "bytes"_a, "wides"_a,

@@ -35,6 +35,9 @@ BinTable<T>::BinTable(const ColumnBins& bins)
     keys_[static_cast<std::size_t>(i)] =
         make_key(round_down(bins.thresholds[static_cast<std::size_t>(i)], T()));
   }
+#if defined(COMMITTEE_AVX512)
+  laid_ = lay_out_keys(keys_);
+#endif
 }
 
 template <class T>
@@ -91,6 +94,14 @@ void BinTable<T>::search(const T* values, std::size_t n, u8* out) const {
 template <class T>
 void BinTable<T>::find_bins(const T* values, std::size_t n, u8* out) const {
   if (keys_.empty()) return count_below(values, n, out);
+#if defined(COMMITTEE_AVX512)
+  if (may_use_avx512()) {
+    if constexpr (sizeof(T) == sizeof(float))
+      return search_wide(laid_.data(), values, n, out);
+    else
+      return search_wide(laid_.data(), keys_, values, n, out);
+  }
+#endif
   switch (std::bit_width(keys_.size())) {
     case 4:
       return search<4>(values, n, out);

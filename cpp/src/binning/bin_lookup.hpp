@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 
+#include "binning/bin_search.hpp"
 #include "binning/find_bins.hpp"
 
 namespace committee {
@@ -25,6 +26,9 @@ class BinTable {
   int n_thresholds_ = 0;
   std::vector<T> thresholds_;   // few thresholds: each is compared with each value
   std::vector<KeyOf<T>> keys_;  // many: binary search, padded to 2^steps - 1 keys
+#if defined(COMMITTEE_AVX512)
+  std::vector<u32> laid_;  // the same for search_wide
+#endif
 };
 
 // Categories: bin = code, or the code aside where a byte cannot hold it.

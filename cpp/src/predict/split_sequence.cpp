@@ -46,16 +46,12 @@ void SplitSequence::make_runs(std::span<const SplitKey> split_keys) {
     while (end < split_keys.size() && end - i < kThresholds &&
            split_keys[end].first == split_keys[i].first)
       ++end;
-    Run run;
-    run.feature = split_keys[i].first;
-    run.first = static_cast<u32>(thresholds_.size());
-    run.padded = std::bit_ceil(static_cast<u32>(end - i + 1));
+    ColumnBins bins;
     for (std::size_t q = i; q < end; ++q) {
-      thresholds_.push_back(split_keys[q].second);
+      bins.thresholds.push_back(split_keys[q].second);
       places_.push_back({static_cast<u32>(runs_.size()), static_cast<u32>(q - i)});
     }
-    thresholds_.resize(run.first + run.padded - 1, std::numeric_limits<double>::infinity());
-    runs_.push_back(run);
+    runs_.push_back({split_keys[i].first, BinTable<float>(bins), BinTable<double>(bins)});
     i = end;
   }
 }
@@ -98,66 +94,36 @@ std::unique_ptr<const SplitSequence> SplitSequence::make(const Trees& trees) {
     if (trees.n_leaves(t) > kMostLeaves) return nullptr;
   }
   std::unique_ptr<SplitSequence> made(new SplitSequence);
-  made->double_thresholds_ = trees.double_thresholds;
   trees.double_thresholds ? made->build<double>(trees) : made->build<float>(trees);
   if (made->n_columns_ > std::numeric_limits<u16>::max()) return nullptr;
-  if (!trees.double_thresholds)
-    made->float_thresholds_.assign(made->thresholds_.begin(), made->thresholds_.end());
   return made;
 }
 
-namespace {
-
-// Codes of kRows values, of which n are real: for each the number of thresholds below it, by
-// bisection without branches, 8 values in flight. A comparison with NaN is false, so a missing
-// value passes as the lowest.
-template <class X, class T>
-void encode_values(const X* at, std::ptrdiff_t stride, std::size_t n, const T* thresholds,
-                   u32 padded, std::int8_t* codes) {
-  constexpr std::size_t kInFlight = 8;
-  for (std::size_t i = 0; i < SplitSequence::kRows; i += kInFlight) {
-    T value[kInFlight];
-    u32 below[kInFlight] = {};
-    for (std::size_t r = 0; r < kInFlight; ++r) {
-      value[r] = i + r < n ? static_cast<T>(at[static_cast<std::ptrdiff_t>(i + r) * stride]) : T{0};
-    }
-    for (int bit = std::bit_width(padded) - 2; bit >= 0; --bit) {
-      const u32 middle = (1u << bit) - 1;
-#pragma GCC unroll 8
-      for (std::size_t r = 0; r < kInFlight; ++r) {
-        // A shift, because a conditional becomes a branch that is mispredicted half of the time.
-        below[r] += static_cast<u32>(thresholds[below[r] + middle] < value[r]) << bit;
-      }
-    }
-    for (std::size_t r = 0; r < kInFlight; ++r) {
-      codes[i + r] =
-          static_cast<std::int8_t>(value[r] == value[r] ? static_cast<int>(below[r]) - 128 : 127);
-    }
-  }
-}
-
-}  // namespace
-
-template <class X, class T>
+template <class X>
 void SplitSequence::encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
-                              const std::vector<T>& thresholds, std::int8_t* codes,
+                              BinTable<X> Run::* table, std::int8_t* codes,
                               std::size_t stride) const {
-  alignas(16) std::int8_t group[kRows];
+  X values[kRows] = {};
+  u8 group[kRows];
   for (std::size_t i = 0; i < n_rows; i += kRows) {
     const X* const row =
         static_cast<const X*>(x.data) + static_cast<std::ptrdiff_t>(first_row + i) * x.row_stride;
+    const std::size_t n = std::min(kRows, n_rows - i);
+    if (n < kRows) std::fill(values, values + kRows, X{0});
     for (const Run& run : runs_) {
       const X* const at = row + static_cast<std::ptrdiff_t>(run.feature) * x.col_stride;
-      encode_values(at, x.row_stride, std::min(kRows, n_rows - i), thresholds.data() + run.first,
-                    run.padded, group);
+      for (std::size_t r = 0; r < n; ++r)
+        values[r] = at[static_cast<std::ptrdiff_t>(r) * x.row_stride];
+      (run.*table).find_bins(values, kRows, group);
+      // From unsigned bytes to signed ones: the missing, 255, becomes 127.
+      for (u8& code : group) code ^= 0x80;
       if (run.column_right >= 0) {
         std::memcpy(codes + static_cast<std::size_t>(run.column_right) * stride + i, group, kRows);
       }
       if (run.column_left >= 0) {
         // One up, around the corner for the missing: 127 becomes -128.
         std::int8_t* const to = codes + static_cast<std::size_t>(run.column_left) * stride + i;
-        for (std::size_t r = 0; r < kRows; ++r)
-          to[r] = static_cast<std::int8_t>(static_cast<u8>(group[r]) + 1);
+        for (std::size_t r = 0; r < kRows; ++r) to[r] = static_cast<std::int8_t>(group[r] + 1);
       }
     }
   }
@@ -165,17 +131,49 @@ void SplitSequence::encode_as(const MatrixView& x, std::size_t first_row, std::s
 
 void SplitSequence::encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
                            std::int8_t* codes, std::size_t stride) const {
-  if (x.is_double) {
-    encode_as<double>(x, first_row, n_rows, thresholds_, codes, stride);
-  } else if (double_thresholds_) {
-    encode_as<float>(x, first_row, n_rows, thresholds_, codes, stride);
-  } else {
-    encode_as<float>(x, first_row, n_rows, float_thresholds_, codes, stride);
-  }
+  if (x.is_double) return encode_as(x, first_row, n_rows, &Run::doubles, codes, stride);
+  encode_as(x, first_row, n_rows, &Run::floats, codes, stride);
 }
+
+#if defined(COMMITTEE_AVX512)
+// The same with all rows of a group in one register, some groups at a time: the bytes of a split
+// are spread once for all of them, and none waits for the comparisons of another.
+template <int kGroups>
+COMMITTEE_AVX512 void SplitSequence::replay_wide(std::span<const Split> splits,
+                                                 const std::int8_t* codes, std::size_t stride,
+                                                 u8* ids) {
+  __m512i at[kGroups];
+  for (int g = 0; g < kGroups; ++g) at[g] = _mm512_setzero_si512();
+  for (const Split& split : splits) {
+    const std::int8_t* const x = codes + split.column * stride;
+    const __m512i from = _mm512_set1_epi8(static_cast<char>(split.from));
+    const __m512i to = _mm512_set1_epi8(static_cast<char>(split.to));
+    const __m512i code = _mm512_set1_epi8(split.code);
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      const __mmask64 here = _mm512_cmpeq_epi8_mask(at[g], from);
+      const __mmask64 moves =
+          _mm512_mask_cmpgt_epi8_mask(here, _mm512_loadu_si512(x + g * kRows), code);
+      at[g] = _mm512_mask_mov_epi8(at[g], moves, to);
+    }
+  }
+  for (int g = 0; g < kGroups; ++g) _mm512_storeu_si512(ids + g * kRows, at[g]);
+}
+#endif
 
 void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
                            std::size_t n_groups, u8* ids) const {
+#if defined(COMMITTEE_AVX512)
+  if (may_use_avx512()) {
+    const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
+                                        splits_.data() + split_offsets_[tree + 1]);
+    std::size_t g = 0;
+    for (; g + 4 <= n_groups; g += 4)
+      replay_wide<4>(splits, codes + g * kRows, stride, ids + g * kRows);
+    for (; g < n_groups; ++g) replay_wide<1>(splits, codes + g * kRows, stride, ids + g * kRows);
+    return;
+  }
+#endif
   const Split* const first = splits_.data() + split_offsets_[tree];
   const Split* const last = splits_.data() + split_offsets_[tree + 1];
   for (std::size_t g = 0; g < n_groups; ++g, codes += kRows, ids += kRows) {

@@ -3,6 +3,7 @@
 // split's to the new leaf k + 1. Every split looks at every row, so the cost is linear in the
 // leaves, but 16 rows share an instruction and nothing branches.
 #pragma once
+#include "binning/bin_lookup.hpp"
 #include "committee/predict.hpp"
 
 namespace committee {
@@ -46,11 +47,11 @@ class SplitSequence {
     std::int8_t code;
     u8 from, to;
   };
-  // A run of thresholds of one feature, padded with +infinity to a power of two less one.
+  // A run of thresholds of one feature.
   struct Run {
     u32 feature = 0;
-    u32 first = 0;   // in thresholds_
-    u32 padded = 1;  // the power of two
+    BinTable<float> floats;
+    BinTable<double> doubles;
     i32 column_right = -1,
         column_left = -1;  // where its codes go, by the side of the missing; -1: unused
   };
@@ -63,21 +64,23 @@ class SplitSequence {
   void make_runs(std::span<const SplitKey> split_keys);
   template <class T>
   void append_tree(const Trees& trees, std::size_t tree, std::span<const SplitKey> split_keys);
-  template <class X, class T>
+#if defined(COMMITTEE_AVX512)
+  template <int kGroups>
+  COMMITTEE_AVX512 static void replay_wide(std::span<const Split> splits, const std::int8_t* codes,
+                                           std::size_t stride, u8* ids);
+#endif
+  template <class X>
   void encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
-                 const std::vector<T>& thresholds, std::int8_t* codes, std::size_t stride) const;
+                 BinTable<X> Run::* table, std::int8_t* codes, std::size_t stride) const;
 
   std::size_t n_columns_ = 0;
-  bool double_thresholds_ = false;
   std::vector<Run> runs_;
   struct Place {
     u32 run;
     u32 code;
   };
   std::vector<Place> places_;  // of each split_key; emptied when the sequences are made
-  std::vector<double> thresholds_;
-  std::vector<float> float_thresholds_;  // the same, if they are all float32 numbers
-  std::vector<Split> splits_;            // all trees, one after the other
+  std::vector<Split> splits_;  // all trees, one after the other
   std::vector<u64> split_offsets_{0}, leaf_offsets_{0};
   std::vector<u8> leaf_of_id_;
 };
