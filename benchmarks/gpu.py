@@ -249,6 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gpu.json")
     given = parser.parse_args(arguments)
     begin, results = time.perf_counter(), []
+    run = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     open_device()
     tasks = [task for task in (QUICK if given.quick else TASKS) if given.only in task.name]
     for task in tasks:
@@ -259,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             profile(task)
             continue
         print(task.name, flush=True)
-        figures = Figures(asdict(task))
+        figures = Figures(asdict(task), notes={"run": run})
         X, y = draw_table(task.n_rows + N_TEST, task.n_features, task.n_classes, 0)
         test, X, y = (X[-N_TEST:], y[-N_TEST:]), X[:-N_TEST], y[:-N_TEST]
         run_ours(task, X, y, test, figures)

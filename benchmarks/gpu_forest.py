@@ -1,6 +1,7 @@
 """Forests on a GPU beside this library's CPU engine: `python benchmarks/gpu_forest.py`.
 
-Prints the seconds of a whole call and of its parts, and whether the first trees have the digest of the CPU's.
+Prints the seconds of a whole call and of its parts, and whether the first trees have the digest of the CPU's, and keeps
+those of the second of two calls in ``results/gpu_forest.json`` (or ``--out``).
 ``--quick`` is a smoke test.
 """
 
@@ -140,11 +141,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="", help="tasks whose name contains this")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gpu_forest.json")
     options = parser.parse_args()
-    device = open_device()
+    device, rows = open_device(), []
     for task in QUICK if options.quick else TASKS:
         if options.only in task.name:
-            print(json.dumps(run_task(task, device)), flush=True)
+            found = run_task(task, device)
+            print(json.dumps(found), flush=True)
+            seconds = {"whole call": found["gpu_s_1"], **found["parts_1"]}
+            rows.append({"task": task.name, "seconds": seconds, "nodes": found["nodes"], "same bytes": found["same"]})
+            options.out.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

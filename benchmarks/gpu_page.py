@@ -1,7 +1,8 @@
-"""Pages of results: ``python -m benchmarks.gpu_page`` writes ``results/gpu.md`` and ``results/gpu_prediction.md``.
+"""Pages of results: ``python -m benchmarks.gpu_page`` writes ``results/gpu.md`` and the other pages of GPUs.
 
-The first is of `benchmarks/gpu.py`, the second of `benchmarks/gpu_prediction.py` and `benchmarks/gpu_digests.py`. A
-page whose results are not there is left as it is.
+The first is of `benchmarks/gpu.py`; ``gpu_prediction.md`` is of `benchmarks/gpu_prediction.py`, of `gpu_digests.py` and
+of `gpu_first_use.py`; ``gpu_forest.md`` and ``gpu_crossing.md`` are of the programs of these names. A page whose
+results are not there is left as it is.
 """
 
 from __future__ import annotations
@@ -28,21 +29,25 @@ TRAINING = """| task | rounds | GPU engine, s | XGBoost, s | ratio | score | XGB
 """
 OTHER = """
 Bins are made by the CPU's cores here and sent to the device (`gpu_prediction.md` has those that the GPU makes); XGBoost
-makes its own on the GPU. Where ours take five seconds and more they include the compilation of kernels at first use.
+makes its own on the GPU. Where ours take more than a second they include the compilation of kernels at first use.
 Prediction: 4,000,000 rows that lie on the device. Bytes a value: the memory beside the scores, for each value of the
 table.
-
-The tasks of 10M rows are of an earlier run and state of the engine. The one that the others are of took 0.98 s for the
-500 rounds of depth 8 and 3.8 ms a round for 255 leaves, at 2.48 bytes a value both; XGBoost was not measured beside it.
-
+{earlier}
 | task | bins, s | XGBoost's bins, s | ratio | rows predicted a second | XGBoost's | device memory, MB | bytes a value |
 |---|---|---|---|---|---|---|---|
 """
+EARLIER = """
+The tasks of 10M rows are of an earlier run and state of the engine. The one that the others are of took 0.98 s for the
+500 rounds of depth 8 and 3.8 ms a round for 255 leaves, at 2.48 bytes a value both; XGBoost was not measured beside it.
+"""
+"""Of results that do not say which run they are of."""
 
 
 def lay_out(results: Sequence[Mapping[str, Any]]) -> str:
     """The page in Markdown."""
-    return HEAD + TRAINING + "".join(map(_lay_training, results)) + OTHER + "".join(map(_lay_other, results))
+    whole = all("run" in figures["notes"] for figures in results)
+    other = OTHER.format(earlier="" if whole else EARLIER)
+    return HEAD + TRAINING + "".join(map(_lay_training, results)) + other + "".join(map(_lay_other, results))
 
 
 def _lay_training(figures: Mapping[str, Any]) -> str:
@@ -110,12 +115,30 @@ Bins learnt and applied, at most 255 a feature. *Same*: the bins and the bytes o
 }
 
 
-def lay_out_prediction(results: Sequence[Mapping[str, Any]], digests: Sequence[Mapping[str, Any]]) -> str:
+FIRST_USE = """
+First use, in seconds more than the next ones on the same table: kernels are compiled and kept on disk, or loaded from
+there by a later program. The start of CuPy and of the device, which any program on it has, is in a column of its own.
+
+| first use | compiled | from the disk | start of the device |
+|---|---|---|---|
+"""
+
+
+def lay_out_prediction(
+    results: Sequence[Mapping[str, Any]],
+    digests: Sequence[Mapping[str, Any]],
+    first_uses: Sequence[Mapping[str, Any]] = (),
+) -> str:
     """The page of predictions in Markdown."""
     text = PREDICTION_HEAD
     for part, head in PARTS.items():
         rows = [row for row in results if row["part"] == part]
         text += head + "".join(map(_lay_measured, rows)) if rows else ""
+    if first_uses:
+        text += FIRST_USE
+        for row in first_uses:
+            cells = [row["name"], *(f"{row[name]:.2f}" for name in ("compiled", "loaded", "device"))]
+            text += f"| {' | '.join(cells)} |\n"
     if digests:
         fits = list(digests[0]["same"])
         n_wrong = sum(not equal for row in digests for equal in row["same"].values())
@@ -143,6 +166,33 @@ def _lay_measured(row: Mapping[str, Any]) -> str:
 
 def _show(value: float | None, is_rate: bool) -> str:
     return "" if value is None else f"{value:.3g}" if is_rate else f"{value:.3f}"
+
+
+FOREST_HEAD = """# Forests on a GPU
+
+One H200 with 16 x86-64 cores; `python benchmarks/gpu_forest.py`, the second of two runs. Seconds of a whole call on
+binned data, and of its parts: samples and arenas are made by the host while the device grows other trees, so parts
+overlap. The first trees of each forest have the digest and the importances of the CPU engine's. Trees have full depth
+where none is given.
+
+| 100 trees | whole call | samples | levels | copies to the host | arenas | nodes |
+|---|---|---|---|---|---|---|
+"""
+FOREST_END = """
+Two batches are made into arenas at a time, so that the sum of these parts may exceed the whole call. Where trees are
+deep, the making of arenas takes most of the time: extra-trees and forests of numbers have the most nodes.
+"""
+
+
+def lay_out_forests(results: Sequence[Mapping[str, Any]]) -> str:
+    """The page of forests in Markdown."""
+    text = FOREST_HEAD
+    for row in results:
+        parts = [row["seconds"].get(part, 0.0) for part in ("whole call", "sample", "levels", "read", "assemble")]
+        name = row["task"] if row["same bytes"] else f"{row['task']} (**other bytes**)"
+        n_nodes = f"{row['nodes'] / 1e6:.1f}M"
+        text += f"| {' | '.join([name, *(f'{part:.2f}' for part in parts), n_nodes])} |\n"
+    return text + FOREST_END
 
 
 CROSSING_HEAD = """# From which size on a GPU is faster
@@ -178,8 +228,10 @@ def main() -> None:
     if results := _read("gpu.json"):
         (RESULTS / "gpu.md").write_text(lay_out(results), encoding="utf-8")
     if results := _read("gpu_prediction.json"):
-        page = lay_out_prediction(results, _read("gpu_digests.json"))
+        page = lay_out_prediction(results, _read("gpu_digests.json"), _read("gpu_first_use.json"))
         (RESULTS / "gpu_prediction.md").write_text(page, encoding="utf-8")
+    if results := _read("gpu_forest.json"):
+        (RESULTS / "gpu_forest.md").write_text(lay_out_forests(results), encoding="utf-8")
     if results := _read("gpu_crossing.json"):
         (RESULTS / "gpu_crossing.md").write_text(lay_out_crossing(results), encoding="utf-8")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class FakeArray:
@@ -44,7 +46,7 @@ class FakeFrame:
         self.columns, self.dtypes = frame.columns, frame.dtypes
 
     def astype(self, dtype: Any) -> FakeFrame:
-        return FakeFrame(self._frame.astype(pd.Float64Dtype() if dtype == np.float64 else pd.Float32Dtype()))
+        return FakeFrame(self._frame.astype("Float64" if dtype == np.float64 else "Float32"))
 
     def to_cupy(self, na_value: float | None = None) -> FakeArray:
         if na_value is None and self._frame.isna().any(axis=None):

@@ -165,5 +165,5 @@ class ShimDevice:
     def record(self, launches: Callable[[], None]) -> Callable[[], None]:
         return launches
 
-    def compile(self, source: str, defines: Sequence[str]) -> ShimProgram:
+    def compile(self, source: str, defines: Sequence[str], kernels: Sequence[str] = ()) -> ShimProgram:
         return ShimProgram(ctypes.CDLL(str(build_library(source, defines))))

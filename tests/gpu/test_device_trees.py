@@ -6,7 +6,6 @@ import sys
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -110,6 +109,7 @@ def test_auto_takes_the_cpu_for_small_tables_of_the_device(opened: Device) -> No
 def test_tables_of_other_libraries(opened: Device) -> None:
     if not isinstance(opened, ShimDevice):
         pytest.skip("the libraries are those of the shim")
+    pd = pytest.importorskip("pandas")
     X, z = make_table(300, 3, missing=0.1)
     compare("random forest", put(X, opened, "tensor"), X, z, "gpu")
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).astype("Float64")
@@ -124,6 +124,7 @@ def test_tables_of_other_libraries(opened: Device) -> None:
 
 
 def test_frames_of_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
+    pd = pytest.importorskip("pandas")
     monkeypatch.setitem(sys.modules, "cupy", make_cupy())
     narrow = pd.DataFrame({"a": pd.array([1.5, None], "Float32"), "b": pd.array([2.0, 3.0], "Float32")})
     table = find_device_table(FakeFrame(narrow))

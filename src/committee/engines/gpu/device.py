@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from committee.engines.gpu.sources import read_program
+from committee.engines.gpu.sources import list_parts
 from committee.exceptions import EngineError
 
 if TYPE_CHECKING:
@@ -109,8 +110,11 @@ class Device(Protocol):
         """Memory that can still be allocated."""
         ...
 
-    def compile(self, source: str, defines: Sequence[str]) -> DeviceProgram:
-        """A program of `committee.engines.gpu.cuda`, compiled or from a cache."""
+    def compile(self, source: str, defines: Sequence[str], kernels: Sequence[str] = ()) -> DeviceProgram:
+        """A program of `committee.engines.gpu.cuda`, compiled or from a cache.
+
+        The parts of the program that have one of `kernels` are compiled at once, the others when they are needed.
+        """
         ...
 
     def borrow(self, array: Any) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
@@ -135,10 +139,10 @@ class Device(Protocol):
 
 
 class _CupyProgram:
-    """Kernels of a CuPy module, looked up once."""
+    """Kernels of CuPy's modules, looked up once."""
 
-    def __init__(self, module: Any, stream: Any) -> None:
-        self._module, self._stream = module, stream
+    def __init__(self, parts: dict[frozenset[str], Callable[[], Any]], stream: Any) -> None:
+        self._parts, self._stream = parts, stream
         self._functions: dict[str, Any] = {}
         self._most_shared: dict[str, int] = {}
 
@@ -147,7 +151,9 @@ class _CupyProgram:
     ) -> None:
         function = self._functions.get(kernel)
         if function is None:
-            function = self._functions[kernel] = self._module.get_function(kernel)
+            # The only part of a program that has no list of kernels has all of them.
+            open_part = next(part for names, part in self._parts.items() if kernel in names or len(self._parts) == 1)
+            function = self._functions[kernel] = open_part().get_function(kernel)
         if shared_bytes > self._most_shared.get(kernel, 48 << 10):
             function.max_dynamic_shared_size_bytes = self._most_shared[kernel] = shared_bytes
         with self._stream:
@@ -231,11 +237,24 @@ class _CupyDevice:
         pool = self._cupy.get_default_memory_pool()
         return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
 
-    def compile(self, source: str, defines: Sequence[str]) -> _CupyProgram:
+    def compile(self, source: str, defines: Sequence[str], kernels: Sequence[str] = ()) -> _CupyProgram:
         # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
-        options = ("-std=c++20", "--fmad=false", "--diag-suppress=1097", *(f"-D{name}" for name in defines))
-        module = self._cupy.RawModule(code=read_program(source), options=options, backend="nvrtc")
-        return _CupyProgram(module, self._stream)
+        options = ("-std=c++20", "--fmad=false", "--diag-suppress=177,1097", *(f"-D{name}" for name in defines))
+
+        def load(text: str) -> Any:
+            with self._cupy.cuda.Device(self._number):  # which threads have for themselves
+                module = self._cupy.RawModule(code=text, options=options, backend="nvrtc")
+                module.compile()
+                return module
+
+        parts = list_parts(source)
+        wanted = [own for own in parts if not own.isdisjoint(kernels)]
+        started: dict[frozenset[str], Callable[[], Any]] = {}
+        if len(wanted) > 1:
+            threads = ThreadPoolExecutor(len(wanted))
+            started = {own: threads.submit(load, parts[own]).result for own in wanted}
+            threads.shutdown(wait=False)
+        return _CupyProgram({own: started.get(own) or cache(partial(load, parts[own])) for own in parts}, self._stream)
 
     def borrow(self, array: Any) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
         if not hasattr(array, "__cuda_array_interface__"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,6 +28,8 @@ LEAST_DEVICE_ROWS = _PLANNED_ROWS + 1
 _SLOTS, _EMPTY = 1024, np.uint64(0xFFFFFFFFFFFFFFFF)
 _NOT_EXACT = 0xFFFFFFFF
 _MOST_LEVELS = 255
+_N_GATHERING = min(8, os.cpu_count() or 1)
+"""Threads that copy rows of the sample."""
 _PIECE_BYTES = 32 << 20
 """Of the values that are on the device at a time, where the table comes from the host."""
 
@@ -89,8 +93,20 @@ class _Source:
     def take_rows(self, rows: AnyArray) -> AnyArray:
         """Some rows, on the host."""
         if self.borrowed is None:
-            return np.ascontiguousarray(self._X[rows])
+            return self._gather(rows)
         found: AnyArray = self._device.gather_rows(self._memory, self.shape, self.dtype, rows)
+        return found
+
+    def _gather(self, rows: AnyArray) -> AnyArray:
+        """Some rows of the host's table, by several threads: one alone waits for memory most of the time."""
+        found: AnyArray = np.empty((len(rows), self.shape[1]), self.dtype)
+        bounds = np.linspace(0, len(rows), _N_GATHERING + 1).astype(int).tolist()
+
+        def gather(first: int, last: int) -> None:
+            np.take(self._X, rows[first:last], axis=0, out=found[first:last], mode="clip")
+
+        with ThreadPoolExecutor(_N_GATHERING) as threads:
+            list(threads.map(gather, bounds[:-1], bounds[1:]))
         return found
 
     def pass_over(self, use: Callable[[list[DeviceTableView]], list[Callable[[], None]]]) -> None:

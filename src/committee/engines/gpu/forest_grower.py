@@ -32,6 +32,8 @@ _CRITERIA = {
     "friedman_mse": "SquaredError",
     "poisson": "Poisson",
 }
+_KERNELS = ("describe_forest", "grow_few", "grow_some", "grow_many")
+"""Of all parts of the program."""
 _SOME_BLOCK, _SOME_ROWS, _FEW = 128, 2048, 32
 """Threads of a block for nodes of some rows, and how many rows these have at most."""
 _SOME_SHARED, _MANY_SHARED, _MOST_SHARED = 24 << 10, 100 << 10, 200 << 10
@@ -158,7 +160,7 @@ class ForestGrower:
             defines = [f"COMMITTEE_KIND={kind}", f"COMMITTEE_CRITERION={_CRITERIA[self._params.criterion]}"]
             if self._params.random_splits:
                 defines.append("COMMITTEE_RANDOM")
-            program = self._device.compile("forest.cu", defines)
+            program = self._device.compile("forest.cu", defines, _KERNELS)
             self._programs[kind] = program, read_forest_sizes(self._device, program)
         self._program, sizes = self._programs[kind]
         return sizes

@@ -102,7 +102,7 @@ class FitMemory:
         self._narrow = not weighted and not self.incremental and plan.gradient_shift >= _NARROW_SHIFT
         self._weighted = weighted
         self._fresh = self._finds_gradients_afresh()
-        self._program: DeviceProgram = device.compile("boosting.cu", self._list_defines())
+        self._program: DeviceProgram = device.compile("boosting.cu", self._list_defines(), self._list_kernels())
         self._sizes = read_sizes(device, self._program)
         self.n_slots = 0
         self._upload_table(data)
@@ -111,6 +111,24 @@ class FitMemory:
             self._put("y", y)
             self._fit["y_bytes"] = y.itemsize
         self._upload_weights(plan)
+
+    def _list_kernels(self) -> list[str]:
+        """Kernels that this fit will launch; what is not here is compiled when it is."""
+        options, params = self.options, self._params
+        counted = params.min_samples_leaf > 1 or params.min_weight_leaf > 0.0
+        chosen = {
+            "describe_sizes": True,
+            "make_words": True,
+            "search_splits": True,
+            "find_gradients": not self._fresh and not self.incremental,
+            "keep_residuals": self.incremental,
+            "draw_lists": options.masked,
+            "search_categories": len(options.categories) > 0,
+            # By levels the last ones have no search.
+            "choose_nodes": counted or len(options.categories) > 0 or params.max_leaf_nodes == 0,
+            "search_counts": counted,
+        }
+        return [name for name, wanted in chosen.items() if wanted]
 
     def _list_defines(self) -> list[str]:
         chosen = {

@@ -392,18 +392,18 @@ extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __
   for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
     const u32 task = work / n_groups, group = work % n_groups;
     Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
-    if (root) {
-      search_node(fit, 0, group, nullptr, nullptr, space, out);
-      continue;
+    i32 id = 0;
+    const u32 *whole = nullptr, *rest = nullptr;
+    if (!root) {
+      const Candidate& candidate = fit.candidates[task / 2];
+      const TreeNode& parent = fit.nodes[candidate.node];
+      id = parent.left + static_cast<i32>(task % 2);
+      if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
+      const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
+      if (id != built) whole = fit.histogram(candidate.node, group), rest = fit.histogram(built, group);
     }
-    const Candidate& candidate = fit.candidates[task / 2];
-    const TreeNode& parent = fit.nodes[candidate.node];
-    const i32 id = parent.left + static_cast<i32>(task % 2);
-    if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
-    const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
-    const bool own = id == built;
-    search_node(fit, id, group, own ? nullptr : fit.histogram(candidate.node, group),
-                own ? nullptr : fit.histogram(built, group), space, out);
+    // One call, since it is compiled in place: the search is most of what there is to compile.
+    search_node(fit, id, group, whole, rest, space, out);
   }
   if (choose && is_last_block(&fit.state->n_done)) choose_next(fit, root != 0);
 }

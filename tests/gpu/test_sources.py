@@ -1,0 +1,23 @@
+"""Programs in parts: every kernel is in one of them, whose text has it as a kernel, and the others as functions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from committee.engines.gpu.sources import list_parts, read_program
+
+
+@pytest.mark.parametrize(("name", "n_parts"), [("boosting.cu", 9), ("forest.cu", 4), ("stumps.cu", 1)])
+def test_each_part_has_its_own_kernels(name: str, n_parts: int) -> None:
+    parts = list_parts(name)
+    assert len(parts) == n_parts
+    kernels = sorted(kernel for own in parts for kernel in own)
+    assert len(kernels) == len(set(kernels)) == read_program(name).count("__global__")
+    for own, text in parts.items():
+        assert text.count("__global__") == len(own)
+        for kernel in kernels:
+            found = re.search(rf"(__global__|static __device__) void[^;{{]*?\b{kernel}\(", text)
+            assert found, kernel
+            assert (found[1] == "__global__") == (kernel in own), kernel
