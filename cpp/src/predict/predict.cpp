@@ -221,8 +221,9 @@ struct SequenceJob {
     std::stable_sort(order.begin(), order.end(),
                      [&](u32 a, u32 b) { return job.terms.slot(a) < job.terms.slot(b); });
     const std::size_t fitting = kCodeBytes / std::max<std::size_t>(made.n_columns(), 1);
-    block_rows = std::clamp(fitting / SplitSequence::kRows * SplitSequence::kRows,
-                            SplitSequence::kRows, kMostBlockRows);
+    // Groups that are replayed alone wait for themselves.
+    const std::size_t unit = SplitSequence::kRows * SplitSequence::count_groups_together();
+    block_rows = std::clamp(fitting / unit * unit, unit, kMostBlockRows);
   }
 };
 

@@ -161,6 +161,16 @@ COMMITTEE_AVX512 void SplitSequence::replay_wide(std::span<const Split> splits,
 }
 #endif
 
+namespace {
+
+constexpr int kGroupsTogether = 4;  // with AVX-512
+
+}  // namespace
+
+std::size_t SplitSequence::count_groups_together() {
+  return may_use_avx512() ? kGroupsTogether : 1;
+}
+
 void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
                            std::size_t n_groups, u8* ids) const {
 #if defined(COMMITTEE_AVX512)
@@ -168,8 +178,8 @@ void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size
     const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
                                         splits_.data() + split_offsets_[tree + 1]);
     std::size_t g = 0;
-    for (; g + 4 <= n_groups; g += 4)
-      replay_wide<4>(splits, codes + g * kRows, stride, ids + g * kRows);
+    for (; g + kGroupsTogether <= n_groups; g += kGroupsTogether)
+      replay_wide<kGroupsTogether>(splits, codes + g * kRows, stride, ids + g * kRows);
     for (; g < n_groups; ++g) replay_wide<1>(splits, codes + g * kRows, stride, ids + g * kRows);
     return;
   }

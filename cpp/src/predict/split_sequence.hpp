@@ -31,6 +31,8 @@ class SplitSequence {
   void encode(const MatrixView& x, std::size_t first_row, std::size_t n_rows, std::int8_t* codes,
               std::size_t stride) const;
 
+  // Groups of kRows that are replayed at a time, where there are so many.
+  static std::size_t count_groups_together();
   // ids[i]: the leaf of row i by its number in the sequence, for all rows of n_groups * kRows.
   void replay(std::size_t tree, const std::int8_t* codes, std::size_t stride, std::size_t n_groups,
               u8* ids) const;
