@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 from unittest.mock import patch
 
@@ -114,6 +115,17 @@ def test_without_smoothing_the_impossible_is_impossible() -> None:
     with pytest.warns(UserWarning, match="alpha too small"):
         raised = BernoulliNB(alpha=0.0, force_alpha=False).fit(X, y)
     np.testing.assert_allclose(raised.feature_log_prob_, BernoulliNB(alpha=1e-10).fit(X, y).feature_log_prob_)
+
+
+@pytest.mark.parametrize("fit_prior", [True, False])
+def test_a_class_without_rows_and_without_smoothing_is_impossible(fit_prior: bool) -> None:
+    X = np.array([[1, 0], [0, 0], [1, 1], [0, 1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BernoulliNB(alpha=0.0, fit_prior=fit_prior).fit(X, [0, 0, 1, 2], sample_weight=[1, 1, 1, 0])
+        found = model.predict_proba(X[:3])
+    assert np.isneginf(model.feature_log_prob_[2]).all()
+    np.testing.assert_array_equal(found, [[1, 0, 0], [1, 0, 0], [0, 1, 0]])
 
 
 def test_wrong_priors_and_thresholds_are_refused() -> None:

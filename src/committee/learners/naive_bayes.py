@@ -236,7 +236,8 @@ class BernoulliNB(BaseNaiveBayes):
         prior = self._resolve_prior(class_count)
         with np.errstate(divide="ignore"):
             whole = apply_log(class_count[:, None] + 2.0 * alpha)
-            log_prob = apply_log(feature_count + alpha) - whole
+            # Nothing is known of a class without rows, unless it is smoothed: it has none of the features.
+            log_prob = apply_log(feature_count + alpha) - np.where(np.isneginf(whole), 0.0, whole)
         self._replace_fitted(
             {
                 "classes_": classes,
@@ -318,6 +319,8 @@ class BernoulliNB(BaseNaiveBayes):
             # Features that a row has and its class never has, or lacks and its class always has.
             impossible = present @ (never.astype(np.float64) - always).T + always.sum(axis=1)
             joint[impossible > 0] = -np.inf
+            # A class without rows and without smoothing, even where a prior is given.
+            joint[:, (self.class_count_ == 0) & never.any(axis=1)] = -np.inf
         result: FloatArray = joint
         return result
 
