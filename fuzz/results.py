@@ -45,7 +45,7 @@ FAULT_ROWS = {
     "interrupts": "interrupted calls",
     "protections": "protections taken out once, to see a test fail",
     "address": "tests under ASan and UBSan, x86-64, see below",
-    "thread": "tests of the core, learners and engines under TSan, x86-64",
+    "thread": "tests of the core, learners, engines, ensembles and contracts under TSan, x86-64, see below",
 }
 
 

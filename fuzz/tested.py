@@ -71,8 +71,8 @@ def count_reports(text: str) -> dict[str, int]:
     """How often each report came, by what it says and where."""
     found: collections.Counter[str] = collections.Counter()
     starts = [*REPORT.finditer(text)]
-    ends = [*(match.start() for match in starts[1:]), len(text)]
-    for match, end in zip(starts, ends, strict=True):
+    for number, match in enumerate(starts, start=1):
+        end = starts[number].start() if number < len(starts) else len(text)
         frame = FRAME.search(text, match.end(), end)
         place = match["place"] or (frame["place"] if frame else "elsewhere")
         what = re.sub(r"\b0x[0-9a-f]+|\(pid=\d+\)|\d{4,}", "…", match["what"])

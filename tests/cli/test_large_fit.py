@@ -88,7 +88,7 @@ def test_what_cannot_be_done_in_blocks_is_said(folder: Path, roles: Roles, messa
 
 def test_bins_are_kept_in_a_file(run: Run, folder: Path) -> None:
     known = folder.parent / "known.parquet"
-    pd.read_parquet(folder).dropna().drop(columns=["label", "id"]).to_parquet(known)
+    pd.read_parquet(folder).dropna().drop(columns=["label", "id"]).to_parquet(known, index=False)
     done = run("bin", str(known), "--target", "price", "--weights", "weight", "-o", "sales.bins")
     assert done.returncode == 0, done.stderr
     assert "Bins written to sales.bins" in done.stdout

@@ -51,6 +51,7 @@ def test_a_log_without_names_is_refused() -> None:
 
 
 def test_reports_are_counted_by_what_and_where() -> None:
+    assert count_reports("") == {}
     found = count_reports(REPORTS)
     assert list(found.values()) == [1, 2, 1]
     assert next(iter(found)) == "cpp/src/binning/rows.cpp:10:4: null pointer passed as argument 2"

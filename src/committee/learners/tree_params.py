@@ -144,8 +144,10 @@ def make_grow_params(
     return params
 
 
-def name_criterion(criterion: str) -> str:
+def name_criterion(criterion: object) -> str:
     """The engine's name of a criterion."""
+    if not isinstance(criterion, str):  # a changed model file has anything in its place
+        raise ParameterError(f"The 'criterion' parameter of a tree must be a string; got {show_value(criterion)}.")
     return _ENGINE_NAMES.get(criterion, criterion)
 
 

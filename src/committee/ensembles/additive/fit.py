@@ -318,11 +318,13 @@ def _fit_axes(term: TermTables, sizes: tuple[int, ...]) -> tuple[FloatArray, Flo
 
 
 def count_pairs(given: float, n_features: int) -> int:
-    """The number of pairs that the parameter ``interactions`` means.
+    """The number of pairs that the parameter ``interactions`` means; a share beyond all pairs may be any.
 
     Examples
     --------
     >>> count_pairs(3, 10), count_pairs(0.5, 10)
     (3, 5)
     """
-    return int(given) if isinstance(given, int | np.integer) else ceil(float(given) * n_features)
+    if isinstance(given, int | np.integer):
+        return int(given)
+    return ceil(min(float(given) * n_features, 2.0**62))
