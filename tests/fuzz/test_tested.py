@@ -21,17 +21,17 @@ tests/a.py::test_one[a b]
 """
 REPORTS = """\
 == address.report.12
-/home/me/committee/cpp/src/binning/rows.cpp:10:4: runtime error: null pointer passed as argument 2
-    #0 0x7f in slice_rows /home/me/committee/cpp/src/binning/rows.cpp:10
+/somewhere/cpp/src/binning/rows.cpp:10:4: runtime error: null pointer passed as argument 2
+    #0 0x7f in slice_rows /somewhere/cpp/src/binning/rows.cpp:10
 =================================================================
 ==13==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60200000 at pc 0x7f
 READ of size 8 at 0x60200000 thread T0
     #0 0x7f in memcpy (libasan.so.8+0x1)
-    #1 0x7f in predict /home/me/committee/cpp/src/predict/walk.cpp:20
+    #1 0x7f in predict /somewhere/cpp/src/predict/walk.cpp:20
 ==14==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60300000 at pc 0x8f
-    #0 0x8f in predict /home/me/committee/cpp/src/predict/walk.cpp:20
+    #0 0x8f in predict /somewhere/cpp/src/predict/walk.cpp:20
 WARNING: ThreadSanitizer: data race (pid=77)
-    #0 0x8f in run /home/me/committee/cpp/src/parallel/pool.cpp:5
+    #0 0x8f in run /somewhere/cpp/src/parallel/pool.cpp:5
 """
 
 
