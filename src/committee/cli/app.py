@@ -15,6 +15,7 @@ from committee.cli.output import check_output_path
 from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
 from committee.cli.progress import watch_fits
+from committee.cli.several_targets import define_problems, fit_targets, refuse_report, refuse_several, split_targets
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import may_be_large, read_source
 from committee.cli.tasks import TASKS, TaskKind
@@ -70,6 +71,8 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 
   committee fit visits.parquet -t outcome --groups patient --metric roc-auc
 
+  committee fit flats.csv --target price,rent        several targets
+
   committee fit clicks.csv -t relevance --query search --task rank
 
   committee fit patients.csv -t days --event died --task survival
@@ -82,7 +85,7 @@ _FIT_EXAMPLES = """[bold]Examples[/]
 def fit(
     context: typer.Context,
     table: options.FitTableArgument = None,
-    target: options.TargetOption = None,
+    target: options.TargetsOption = None,
     estimator: options.EstimatorOption = "committee",
     settings: options.SettingsOption = None,
     metric: options.MetricNameOption = None,
@@ -131,6 +134,10 @@ def fit(
             fit_large(table, asked, task, plan, places, memory, as_json=as_json)
             return
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
+    if len(targets := split_targets(target, source.table.column_names)) > 1:
+        refuse_report(report)
+        fit_targets(define_problems(source, asked, targets, task), plan, places, asked, licence, as_json=as_json)
+        return
     problem = define_problem(source, asked, task)
     plan = replace(plan, estimator=choose_estimator(context, estimator, problem.task))
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
@@ -195,6 +202,7 @@ def predict(
     Without -o the predictions are printed as CSV.
     """
     del debug  # read from sys.argv by `run`
+    from committee.cli.certificates import read_targets
     from committee.cli.model_rows import load_model
     from committee.cli.predict import PredictOptions, Predictor
     from committee.cli.prediction_writer import choose_writer, write_chunks
@@ -203,7 +211,8 @@ def predict(
     path = None if output is None else check_output_path(output, model, table)
     open_writer = choose_writer(path)
     fitted = options.set_jobs(load_model(model, trust or []), jobs)
-    requested = PredictOptions(probabilities, calibrated, interval, explain, options.parse_times(times))
+    several = read_targets(model, fitted)
+    requested = PredictOptions(probabilities, calibrated, interval, explain, options.parse_times(times), several)
     predictor = Predictor(fitted, open_stream(table, encoding, header), requested, keep or [])
     n_rows = write_chunks(open_writer, predictor.predict_chunks(), table)
     if path is not None:
@@ -282,6 +291,7 @@ def explain(
     path = None if output is None else check_output_path(output, model, table)
     open_writer = None if path is None else choose_writer(path)
     fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding, header)
+    refuse_several(fitted, "explain")
     column = target or stream.target
     requested = ExplainOptions(rows, repeats, metric, seed, jobs)
     explanation = explain_model(ModelRows(fitted, stream, [] if column is None else [column]), column, requested)

@@ -18,7 +18,7 @@ from committee.cli.results import Comparison, FitResults, Leaderboard, Leaderboa
 from committee.scoring import wrap_predictions
 from committee.typing import FloatArray
 
-__all__ = ["compare_predictions", "run_automl"]
+__all__ = ["compare_predictions", "read_automl_results", "run_automl"]
 
 # Blocks of the jackknife that gives the standard errors.
 _N_BLOCKS = 20
@@ -43,7 +43,25 @@ def run_automl(setup: ModelSetup, observer: FitObserver | None = None) -> FitRes
     """
     started = time.perf_counter()
     model = setup.fit_model(np.arange(setup.problem.n_rows), observer or FitObserver())
-    seconds = time.perf_counter() - started
+    return read_automl_results(setup, model, time.perf_counter() - started)
+
+
+def read_automl_results(setup: ModelSetup, model: Any, seconds: float) -> FitResults:
+    """The results of a fitted AutoML estimator of one target.
+
+    Parameters
+    ----------
+    setup : ModelSetup
+        The problem of this target.
+    model : estimator
+        Fitted to it.
+    seconds : float
+        Time of the fit.
+
+    Returns
+    -------
+    FitResults
+    """
     predictions = model.oof_decision_function_ if hasattr(model, "classes_") else model.oof_prediction_
     settings = dict(setup.plan.settings)
     if model.time_budget is not None:

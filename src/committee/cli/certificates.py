@@ -12,6 +12,7 @@ from rich.markup import escape
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.model_rows import load_model
 from committee.cli.problem import LearningProblem, Roles, define_problem
+from committee.cli.several_targets import define_problems, split_targets, stack_targets
 from committee.cli.table import read_source
 from committee.cli.text_format import TextReading
 
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "VerifyOutcome",
     "certify_results",
+    "certify_targets",
     "make_card",
     "read_card",
+    "read_targets",
     "show_outcome",
     "verify_file",
 ]
@@ -66,6 +69,69 @@ def certify_results(
     columns |= {"query": roles.query, "event": roles.event, "levels": [str(level) for level in problem.levels]}
     notes: dict[str, Any] = {FIT_KEY: {**columns, "task": problem.task}}
     return notes if licence is None else {**notes, LICENCE_KEY: licence}
+
+
+def certify_targets(
+    model: Any, problems: Sequence[LearningProblem], roles: Roles, licence: str | None = None
+) -> dict[str, Any]:
+    """Give a model of several targets its certificate.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; gets the attribute ``certificate_``.
+    problems : sequence of LearningProblem
+        One for each target.
+    roles : Roles
+        Roles of the columns of the table.
+    licence : str or None
+        Of the data.
+
+    Returns
+    -------
+    dict
+        Notes for the model file.
+    """
+    from committee.io.certificates.certificate import GivenData, make_certificate
+
+    first = problems[0]
+    given = GivenData(first.features, stack_targets(problems), first.weights, {"groups": first.groups})
+    model.certificate_ = make_certificate(model, given)
+    notes: dict[str, Any] = {
+        FIT_KEY: {
+            "target": ",".join(problem.target for problem in problems),
+            "targets": [problem.target for problem in problems],
+            "groups": roles.groups,
+            "weights": roles.weights,
+            "drop": list(roles.drop),
+            "task": first.task,
+        }
+    }
+    return notes if licence is None else {**notes, LICENCE_KEY: licence}
+
+
+def read_targets(name: str, model: Any) -> list[str]:
+    """Names of the targets of a model file: those of its notes, else their numbers; empty for one target.
+
+    Parameters
+    ----------
+    name : str
+        Path of the file.
+    model : estimator
+        Its model.
+
+    Returns
+    -------
+    list of str
+    """
+    from committee.io import describe_file
+
+    n_outputs = len(getattr(model, "_outputs", ()))
+    notes = describe_file(name).notes.get(FIT_KEY) if n_outputs else None
+    found = notes.get("targets") if isinstance(notes, dict) else None
+    if isinstance(found, list) and len(found) == n_outputs and all(isinstance(one, str) for one in found):
+        return found
+    return [str(k) for k in range(n_outputs)]
 
 
 def make_card(results: FitResults, title: str, licence: str | None) -> dict[str, Any]:
@@ -197,13 +263,16 @@ def verify_file(
     source = read_source(table, reading.encoding, reading.header)
     gone = [column for column in roles.drop if column not in source.table.column_names]
     roles = replace(roles, drop=[one for one in roles.drop if one not in gone])
-    problem = define_problem(source, roles, task)
+    targets = split_targets(roles.target, source.table.column_names)
+    several = len(targets) > 1
+    problems = define_problems(source, roles, targets, task) if several else [define_problem(source, roles, task)]
+    problem = problems[0]
     features = problem.features
     wanted = [str(column) for column in getattr(model, "feature_names_in_", ())]
     if wanted and set(wanted) <= set(features.column_names):
         features = features.select(wanted)
     groups = problem.groups if hasattr(model, "leaderboard_") else None
-    y, arguments = problem.make_fit_target()
+    y, arguments = problem.make_fit_target() if not several else (stack_targets(problems), {})
     return VerifyOutcome(
         signed, verify_data(model, GivenData(features, y, problem.weights, {"groups": groups, **arguments}))
     )

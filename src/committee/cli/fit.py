@@ -13,10 +13,27 @@ from committee.cli.problem import LearningProblem
 from committee.cli.progress import watch_fits
 from committee.cli.results import FitResults
 
-__all__ = ["fit_problem"]
+__all__ = ["fit_problem", "set_default_time"]
 
 # Default time budget of AutoML. Tables of some ten thousand rows need less.
 DEFAULT_SECONDS = 60.0
+
+
+def set_default_time(plan: Plan) -> Plan:
+    """The plan with a time budget of AutoML, unless the user has set a budget.
+
+    Parameters
+    ----------
+    plan : Plan
+        The options.
+
+    Returns
+    -------
+    Plan
+    """
+    budgets = {"n_members", "time_budget"}
+    given = plan.seconds is not None or budgets & set(plan.settings)
+    return plan if given else replace(plan, seconds=DEFAULT_SECONDS)
 
 
 def fit_problem(problem: LearningProblem, plan: Plan, observer: FitObserver | None = None) -> FitResults:
@@ -38,10 +55,7 @@ def fit_problem(problem: LearningProblem, plan: Plan, observer: FitObserver | No
     """
     observer = observer or FitObserver()
     if is_automl(plan.estimator, problem.task):
-        budgets = {"n_members", "time_budget"}
-        if plan.seconds is None and not budgets & set(plan.settings):
-            plan = replace(plan, seconds=DEFAULT_SECONDS)
-        setup = ModelSetup(problem, plan)
+        setup = ModelSetup(problem, set_default_time(plan))
         observer.on_start()
         with watch_fits(AUTOML, None, setup.template.time_budget) as display:
             return run_automl(setup, FitObserverGroup([display, observer]))

@@ -61,6 +61,7 @@ __all__ = [
     "SurvivalTimesOption",
     "TableNameArgument",
     "TargetOption",
+    "TargetsOption",
     "TaskNameOption",
     "ThreadsOption",
     "TrustOption",
@@ -100,6 +101,15 @@ ModelFileArgument = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model file, as written by committee fit -o.")
 ]
 TargetOption = Annotated[str | None, typer.Option("--target", "-t", metavar="COL", help="The column to predict.")]
+TargetsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COL",
+        help="The column to predict, or several with commas between them.",
+    ),
+]
 EstimatorOption = Annotated[
     str,
     typer.Option(

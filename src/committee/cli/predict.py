@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.model_rows import ModelRows
+from committee.cli.several_targets import refuse_several
 
 if TYPE_CHECKING:
     from committee.cli.explanations import Explainer
@@ -38,6 +39,8 @@ class PredictOptions:
         Number of features with the largest SHAP values to add.
     times : sequence of float
         Times for which the probability to survive them is added.
+    targets : sequence of str
+        Names of the targets of a model of several ones.
     """
 
     probabilities: bool = False
@@ -45,6 +48,7 @@ class PredictOptions:
     interval: float | None = None
     reasons: int = 0
     times: Sequence[float] = ()
+    targets: Sequence[str] = ()
 
 
 class Predictor:
@@ -88,11 +92,11 @@ class Predictor:
         for chunk, rows in self.rows.read():
             columns = {name: chunk.column(name) for name in self.keep}
             predicted = self.model.predict(rows)
-            columns |= make_prediction_columns(predicted)
+            columns |= make_prediction_columns(predicted, self.options.targets)
             if self.options.probabilities or self.options.calibrated:
-                columns |= _make_probability_columns(self.model, rows)
+                columns |= _make_probability_columns(self.model, rows, self.options.targets)
             if self.options.interval is not None:
-                columns |= _make_interval_columns(self.model, rows, self.options.interval)
+                columns |= _make_interval_columns(self.model, rows, self.options.interval, self.options.targets)
             if self.options.times:
                 curves = self.model.predict_survival_function(rows, self.options.times)
                 columns |= {f"survival_{t:g}": pa.array(curves[:, k]) for k, t in enumerate(self.options.times)}
@@ -116,6 +120,8 @@ class Predictor:
             )
         if options.times and not hasattr(self.model, "predict_survival_function"):
             raise CommandError(f"{name} predicts no survival curves.", "--times is for --task survival.", USAGE)
+        if options.reasons:
+            refuse_several(self.model, "predict --explain")
         if options.interval is not None and not hasattr(self.model, "predict_interval"):
             raise CommandError(
                 f"{name} predicts no intervals.",
@@ -124,13 +130,15 @@ class Predictor:
             )
 
 
-def make_prediction_columns(predicted: NDArray[Any]) -> dict[str, pa.Array]:
+def make_prediction_columns(predicted: NDArray[Any], targets: Sequence[str] = ()) -> dict[str, pa.Array]:
     """Predictions as columns.
 
     Parameters
     ----------
     predicted : ndarray of shape (n_rows,) or (n_rows, n_outputs)
         Predictions of a model.
+    targets : sequence of str
+        Names of several outputs; by default their numbers.
 
     Returns
     -------
@@ -139,17 +147,23 @@ def make_prediction_columns(predicted: NDArray[Any]) -> dict[str, pa.Array]:
     """
     if predicted.ndim == 1:
         return {"prediction": pa.array(predicted.tolist() if predicted.dtype.kind in "OU" else predicted)}
-    return {f"prediction_{k}": pa.array(column.tolist()) for k, column in enumerate(predicted.T)}
+    names = targets or range(predicted.shape[1])
+    return {f"prediction_{name}": pa.array(column.tolist()) for name, column in zip(names, predicted.T, strict=True)}
 
 
-def _make_probability_columns(model: Any, X: Any) -> dict[str, pa.Array]:
+def _make_probability_columns(model: Any, X: Any, targets: Sequence[str]) -> dict[str, pa.Array]:
     probabilities = model.predict_proba(X)
     if isinstance(probabilities, list):
-        raise CommandError("The model has several outputs.", "Leave out --probabilities.", USAGE)
+        parts = zip(targets or range(len(probabilities)), probabilities, model.classes_, strict=True)
+        return {
+            f"probability_{name}_{label}": pa.array(own[:, k])
+            for name, own, classes in parts
+            for k, label in enumerate(classes)
+        }
     return {f"probability_{label}": pa.array(probabilities[:, k]) for k, label in enumerate(model.classes_)}
 
 
-def _make_interval_columns(model: Any, X: Any, coverage: float) -> dict[str, pa.Array]:
+def _make_interval_columns(model: Any, X: Any, coverage: float, targets: Sequence[str]) -> dict[str, pa.Array]:
     from sklearn.exceptions import NotFittedError
 
     try:
@@ -162,4 +176,7 @@ def _make_interval_columns(model: Any, X: Any, coverage: float) -> dict[str, pa.
                 USAGE,
             ) from error
         ends = model.predict_quantiles(X, [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0])
+    if ends.ndim == 3:
+        sides = (("lower", 0), ("upper", 1))
+        return {f"{side}_{name}": pa.array(ends[:, at, k]) for k, name in enumerate(targets) for side, at in sides}
     return {"lower": pa.array(ends[:, 0]), "upper": pa.array(ends[:, 1])}

@@ -179,7 +179,7 @@ def define_problem(source: Source, roles: Roles, task: str) -> LearningProblem:
         )
     _check_roles(source, target, roles)
     notices: list[str] = []
-    table = _keep_known_targets(table, target, notices)
+    table = keep_known_targets(table, target, notices)
     y, decided, levels = _read_task_target(table, target, roles, task)
     groups = None if roles.groups is None else _read_groups(table.column(roles.groups), roles.groups)
     if decided == "rank":
@@ -238,7 +238,9 @@ def _check_roles(source: Source, target: str, roles: Roles) -> None:
         raise CommandError("The folds of a ranking have whole queries.", "Leave out --groups.", USAGE)
     for name in (target, *roles.drop, *(name for name in given.values() if name is not None)):
         if name not in names:
-            raise CommandError(f"'{source.name}' has no column '{name}'.", suggest(name, names), USAGE)
+            several = {one.strip() for one in name.split(",")} <= set(names)
+            hint = "Name one column; only committee fit takes several targets." if several else suggest(name, names)
+            raise CommandError(f"'{source.name}' has no column '{name}'.", hint, USAGE)
     if target in roles.drop:
         raise CommandError(f"The target '{target}' cannot be dropped.", "Choose another --target.", USAGE)
     for option, column in given.items():
@@ -273,7 +275,22 @@ def _read_weight_column(column: pa.ChunkedArray, name: str) -> NDArray[np.float6
     return weights
 
 
-def _keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.Table:
+def keep_known_targets(table: pa.Table, target: str, notices: list[str]) -> pa.Table:
+    """The rows that have a target; a notice says how many have none.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table.
+    target : str
+        One of its columns.
+    notices : list of str
+        A sentence is added if rows are left out.
+
+    Returns
+    -------
+    pyarrow.Table
+    """
     known = table.column(target).is_valid()
     if pa.types.is_floating(table.schema.field(target).type):
         known = pc.and_(known, pc.fill_null(pc.invert(pc.is_nan(table.column(target))), False))

@@ -31,6 +31,7 @@ from committee.cli.report.order_section import describe_order
 from committee.cli.report.page import render_page, write_page
 from committee.cli.report.scored_rows import ScoredRows
 from committee.cli.report.summary import render_summary
+from committee.cli.several_targets import refuse_several
 from committee.cli.stream import open_stream
 from committee.cli.text_format import TextReading
 from committee.io.description import describe_file
@@ -123,6 +124,7 @@ def write_model_report(
     """
     reading = reading or TextReading()
     fitted = set_jobs(load_model(model, trusted), jobs)
+    refuse_several(fitted, "report")
     notes = describe_file(model).notes
     training = read_summary(notes)
     stream = open_stream(table, reading.encoding, reading.header)
