@@ -8,9 +8,10 @@ those of the table in memory, whatever the partitions are and whatever is measur
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -53,48 +54,9 @@ _MOST_BYTES = 1 << 28
 """Shuffled columns and predictions that the driver has at a time; the partitions are read twice for each such batch."""
 
 
-class PartitionedTable(Protocol):
-    """A model, and how it reads and predicts one partition; travels to the workers."""
-
-    @property
-    def opened(self) -> OpenedSource:
-        """The partitions."""
-        ...
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        ...
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        ...
-
-    def read(self, block: int) -> Any:
-        """A partition in the form in which features are replaced."""
-        ...
-
-    def take(self, table: Any, feature: int) -> AnyArray:
-        """The values of a feature."""
-        ...
-
-    def put(self, table: Any, feature: int, values: AnyArray) -> Any:
-        """A copy of the partition with other values of a feature."""
-        ...
-
-    def predict(self, table: Any, methods: Sequence[str]) -> Prediction:
-        """Predictions of a partition."""
-        ...
-
-    def hold(self, find: Callable[[str], AnyArray]) -> Any:
-        """An estimator whose predictions for all rows are found by the name of the method."""
-        ...
-
-
 @dataclass(frozen=True)
-class TreePartitions:
-    """Partitions for a model made of this library's trees.
+class PartitionedTable(ABC):
+    """A model, and how it reads and predicts one partition; travels to the workers.
 
     Attributes
     ----------
@@ -102,18 +64,54 @@ class TreePartitions:
         The partitions.
     model : estimator
         The model.
-    response : TreeResponse
-        Its trees and link, without rows.
     """
 
     opened: OpenedSource
     model: Any
-    response: TreeResponse
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
         return self.opened.shape
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        own = self.opened.names
+        return [str(name) for name in (range(self.opened.n_features) if own is None else own)]
+
+    @abstractmethod
+    def read(self, block: int) -> Any:
+        """A partition in the form in which features are replaced."""
+
+    @abstractmethod
+    def take(self, table: Any, feature: int) -> AnyArray:
+        """The values of a feature."""
+
+    @abstractmethod
+    def put(self, table: Any, feature: int, values: AnyArray) -> Any:
+        """A copy of the partition with other values of a feature."""
+
+    @abstractmethod
+    def predict(self, table: Any, methods: Sequence[str]) -> Prediction:
+        """Predictions of a partition."""
+
+    @abstractmethod
+    def hold(self, find: Callable[[str], AnyArray]) -> Any:
+        """An estimator whose predictions for all rows are found by the name of the method."""
+
+
+@dataclass(frozen=True)
+class TreePartitions(PartitionedTable):
+    """Partitions for a model made of this library's trees.
+
+    Attributes
+    ----------
+    response : TreeResponse
+        Its trees and link, without rows.
+    """
+
+    response: TreeResponse
 
     @property
     def names(self) -> list[str]:
@@ -147,31 +145,8 @@ class TreePartitions:
         return KnownValues(predictions) if classes is None else KnownProbabilities(classes, predictions)
 
 
-@dataclass(frozen=True)
-class TablePartitions:
-    """Partitions for any other model: as pandas frames, or arrays where they are arrays.
-
-    Attributes
-    ----------
-    opened : OpenedSource
-        The partitions.
-    model : estimator
-        The model.
-    """
-
-    opened: OpenedSource
-    model: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self.opened.shape
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        own = self.opened.names
-        return [str(name) for name in (range(self.opened.n_features) if own is None else own)]
+class TablePartitions(PartitionedTable):
+    """Partitions for any other model: as pandas frames, or arrays where they are arrays."""
 
     def read(self, block: int) -> Any:
         """A partition as any model reads it."""
