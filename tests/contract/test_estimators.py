@@ -1,6 +1,7 @@
 """The library's own contracts, over every estimator that it exports."""
 
 import copy
+import functools
 import inspect
 import io
 import pickle
@@ -57,6 +58,13 @@ def make_data(cls, n=240, seed=0):
     return X, y
 
 
+@functools.cache
+def fit_once(cls):
+    """A table, its target and a model of them, for all tests that leave the model as it is."""
+    X, y = make_data(cls)
+    return X, y, make(cls).fit(X, y)
+
+
 def ask(model, X):
     """Every answer that a fitted model gives, as arrays."""
     answers = {}
@@ -87,8 +95,7 @@ def assert_same(model, other, X):
 
 @every_estimator
 def test_clone_of_a_fitted_model_is_unfitted_and_equal(cls):
-    X, y = make_data(cls)
-    model = make(cls).fit(X, y)
+    X, y, model = fit_once(cls)
     twin = clone(model)
     # Members are cloned as well, so that only what they are is the same.
     assert repr(twin.get_params()) == repr(model.get_params())
@@ -100,8 +107,7 @@ def test_clone_of_a_fitted_model_is_unfitted_and_equal(cls):
 @every_estimator
 @pytest.mark.parametrize("way", ["pickle", "copy", "deepcopy", "joblib"])
 def test_copies_answer_the_same(cls, way):
-    X, y = make_data(cls)
-    model = make(cls).fit(X, y)
+    X, _, model = fit_once(cls)
     if way == "pickle":
         twin = pickle.loads(pickle.dumps(model))
     elif way == "joblib":
@@ -118,18 +124,19 @@ def test_copies_answer_the_same(cls, way):
 
 @every_estimator
 def test_refit_forgets_the_first_data(cls):
-    X, y = make_data(cls)
+    X, y, plain = fit_once(cls)
     frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
     model = make(cls).fit(frame, y)
     model.fit(X, y)
     assert model.n_features_in_ == 5
     assert not hasattr(model, "feature_names_in_")
-    assert_same(model, make(cls).fit(X, y), X)
+    assert_same(model, plain, X)
 
 
 @every_estimator
 def test_threads_do_not_change_a_byte(cls):
-    X, y = make_data(cls, n=6000)
+    # The members that are no trees take long on many rows, and have no threads of this library.
+    X, y = make_data(cls, n=1500 if "portfolio" in inspect.signature(cls).parameters else 6000)
     models = [make(cls, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 3, None)]
     states = [{k: v for k, v in vars(m).items() if k not in ("n_jobs",)} for m in models]
     for model, state in zip(models[1:], states[1:], strict=True):
@@ -272,17 +279,16 @@ FRAMES = {
 @every_estimator
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_gives_the_same_model(cls, kind):
-    X, y = make_data(cls)
+    X, y, model = fit_once(cls)
     frame = FRAMES[kind](X)
     other = make(cls).fit(frame, y)
     assert list(other.feature_names_in_) == list("abcde")
-    np.testing.assert_array_equal(answer(other, frame), answer(make(cls).fit(X, y), X))
+    np.testing.assert_array_equal(answer(other, frame), answer(model, X))
 
 
 @every_estimator
 def test_every_kind_of_array_gives_the_same_model(cls):
-    X, y = make_data(cls)
-    model = make(cls).fit(X, y)
+    X, y, model = fit_once(cls)
     for table in [X.tolist(), np.asfortranarray(X), X[::-1][::-1]]:
         assert_same(make(cls).fit(table, y), model, X)
 
@@ -349,8 +355,7 @@ GARBAGE = {
 @every_estimator
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_garbage_gets_a_sentence_from_every_method(cls, kind):
-    X, y = make_data(cls)
-    model = make(cls).fit(X, y)
+    _, y, model = fit_once(cls)
     if kind == "infinite" and cls.accepts_infinity:
         assert len(model.predict(GARBAGE[kind])) == 4
         return
