@@ -64,6 +64,10 @@ _FEWEST_BLOCKS, _MOST_BLOCKS, _BLOCK_ROWS = 2, 4, 250_000
 """Blocks of each worker: as many as have so many rows. A worker that comes during a fit takes over some of them. Each
 block makes histograms of its own, which the worker adds up, so that many small blocks cost more."""
 
+_FEW_ROWS = 100_000
+"""Several workers that have fewer rows each have one block each: one more worker would hardly make such a fit faster,
+and a second block costs a tenth of the time (`benchmarks/cluster.py`)."""
+
 _LOG = logging.getLogger("committee")
 
 
@@ -432,9 +436,12 @@ def count_worker_blocks(n_rows: int, n_workers: int) -> int:
     Examples
     --------
     >>> [count_worker_blocks(n_rows, 2) for n_rows in (1_000, 1_000_000, 1_600_000, 10_000_000)]
-    [2, 2, 3, 4]
+    [1, 2, 3, 4]
+    >>> count_worker_blocks(1_000, 1)  # a second worker halves the work
+    2
     """
-    return min(max(n_rows // (n_workers * _BLOCK_ROWS), _FEWEST_BLOCKS), _MOST_BLOCKS)
+    fewest = 1 if n_workers > 1 and n_rows < n_workers * _FEW_ROWS else _FEWEST_BLOCKS
+    return min(max(n_rows // (n_workers * _BLOCK_ROWS), fewest), _MOST_BLOCKS)
 
 
 def choose_leaves_per_step(max_leaf_nodes: int) -> int:
