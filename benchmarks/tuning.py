@@ -9,6 +9,7 @@ own time that saves.
 
 `GridSearchCV` and `RandomizedSearchCV` have no budget: they are called for one candidate after another, the grid in
 random order. Optuna prunes trials by the median after each fold, and LightGBM stops early on the test rows of the fold.
+These three count a candidate that begins in time and ends after it; ours begin only what they expect to end in time.
 """
 
 from __future__ import annotations
