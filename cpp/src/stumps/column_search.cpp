@@ -30,7 +30,8 @@ void StumpSearch::index_order() {
                });
 }
 
-void StumpSearch::search_bins() {
+const Candidate& StumpSearch::find(std::span<const u64> histograms) {
+  if (!begin_round(histograms)) return best_.best;
   const double work = static_cast<double>(layout_.plane_size) * n_classes_;
   NodeLimits limits;
   limits.rare_weight = kRareRows * accumulator_.weight(total_.data()) / n_counted_ * (1.0 - 1e-9);
@@ -49,6 +50,8 @@ void StumpSearch::search_bins() {
       if (presort_ && found.best.found()) rank_cut(col, found.best);
     }
   });
+  if (presort_) search_within();
+  return keep_best();
 }
 
 // Looks into bins that may hide a better split than the best one between bins, in the order of what

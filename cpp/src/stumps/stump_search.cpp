@@ -66,24 +66,22 @@ std::vector<u64> StumpSearch::total_up() const {
   return total;
 }
 
-const Candidate& StumpSearch::find(std::span<const u64> histograms) {
+bool StumpSearch::begin_round(std::span<const u64> histograms) {
   if (histograms.size() != layout_.plane_size * n_classes_)
     throw std::invalid_argument("the histograms are not those of these columns and classes");
   slots_ = histograms.data();
   total_ = total_up();
   best_ = FoundSplit();
-  u64 all = 0, largest = 0;
-  for (const u64 w : total_) all += w, largest = std::max(largest, w);
-  if (largest < all) {
-    search_bins();
-    if (presort_) search_within();
-    best_ = pick_best();
-  }
-  if (best_.best.found()) {
-    if (!presort_) settle_split_bin(best_.best, bins_[best_.best.feature]);
-    u64 left = 0;
-    for (const u64 w : best_.left) left += w;
-    if (!best_.best.has_missing) best_.best.missing_left = 2 * left > all;
+  return *std::max_element(total_.begin(), total_.end()) < accumulator_.total(total_.data());
+}
+
+const Candidate& StumpSearch::keep_best() {
+  best_ = pick_best();
+  if (!best_.best.found()) return best_.best;
+  if (!presort_) settle_split_bin(best_.best, bins_[best_.best.feature]);
+  if (!best_.best.has_missing) {
+    const u64 left = accumulator_.total(best_.left.data()), all = accumulator_.total(total_.data());
+    best_.best.missing_left = 2 * left > all;
   }
   return best_.best;
 }

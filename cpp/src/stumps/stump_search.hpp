@@ -32,8 +32,10 @@ class StumpSearch {
   bool has_entries(std::size_t place) const;
   void index_order();
   std::vector<u64> total_up() const;
-  void search_bins();
+  // Whether there is something to search: rows of two classes.
+  bool begin_round(std::span<const u64> histograms);
   void search_within();
+  const Candidate& keep_best();
   template <class Task>
   void share_columns(int n_threads, Task&& task);
   void search_categories(std::size_t col, const ColumnHistogram& histogram, Worker& worker,

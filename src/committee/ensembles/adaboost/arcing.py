@@ -229,7 +229,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         member = clone(self._choose_member())
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
-        dataset = self._take_in(member, X, y, sample_weight, "classify")
+        dataset = self._take_in(member, X, y, sample_weight)
         assert isinstance(dataset.target, ClassTarget)
         n_classes, history = dataset.target.n_classes[0], BoostingHistory()
         learner = self._make_learner(member, dataset, sample_weight, routed)

@@ -43,6 +43,7 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     _outputs: list[Any]
     """An ensemble for each target, instead of members, if there are several targets."""
     _schema: Schema
+    _task: ClassVar[Task]
     _takes_several: ClassVar[bool] = False
 
     # Fitting.
@@ -67,11 +68,11 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
         if can_share_bins(member, task):
             member.validate_params()
 
-    def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any, task: Task) -> Dataset:
+    def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any) -> Dataset:
         """Check and encode what `fit` got."""
         tree = member if can_share_bins(member, self._member_task()) else None
         several = self._takes_several and has_several_columns(y)
-        return take_in_for_members(self, tree, X, y, sample_weight, task=task, multi_output=several)
+        return take_in_for_members(self, tree, X, y, sample_weight, task=self._task, multi_output=several)
 
     def _set_fitted_attributes(self, fitted: Mapping[str, object]) -> None:
         """Replace the fitted attributes."""

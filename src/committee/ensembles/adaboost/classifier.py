@@ -6,17 +6,15 @@ fitting of members in `learners` and `regression_learners`, warm starts in `warm
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from committee.base import resolve_seed
 from committee.data import ClassTarget
 from committee.data.device_tables import copy_to_host
-from committee.data.opening import opens_table
 from committee.data.rows import select_rows
 from committee.engines.choice import refuse_members
 from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
@@ -38,22 +36,21 @@ from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.adaboost.several_targets import SeveralTargetsAdaBoost
 from committee.ensembles.adaboost.stump_learner import StumpLearner
 from committee.ensembles.adaboost.warm_start import ResumableAdaBoost
-from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
-from committee.ensembles.member_routing import route_to_members
+from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Self
+    from collections.abc import Mapping
 
     from committee.data import Dataset
     from committee.ensembles.adaboost.learners import MemberLearner, WeightedLearner
     from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
     from committee.ensembles.adaboost.regression_learners import RegressionLearner
     from committee.ensembles.adaboost.resampling import Resampling
+    from committee.ensembles.fit_callbacks import FitInput
     from committee.ensembles.progress import ProgressCallback
     from committee.typing import EstimatorLike, FloatArray, Task
 
@@ -217,41 +214,9 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
 
     # Fitting.
 
-    @opens_table
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            A table that the members can read: missing values, categories and sparse rows if they support them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Classes; with several columns, labels or classes, an ensemble is fitted to each, on the same bins.
-        sample_weight : array-like of shape (n_samples,), optional
-            Row weights of the first round; a row of weight zero counts as absent.
-        **fit_params
-            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        member = clone(self._choose_member())
-        self._check_member(member, f" for algorithm={self.algorithm!r}")
-        routed = route_to_members(self, "fit", fit_params).estimator.fit
-        dataset = self._take_in(member, X, y, sample_weight, "classify")
-        if not self._boosts_stumps(member):
-            dataset = dataset.on_host()
-        for opened in self._open_fits(member, dataset, FitInput(X, y, sample_weight), routed):
-            with opened as boost:
-                boost()
-        return self
-
-    @contextmanager
-    def _open_fit(
+    def _fit_target(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> Iterator[Callable[[], None]]:
+    ) -> None:
         """As in `SeveralTargetsAdaBoost`."""
         algorithm = self._make_algorithm(dataset)
         kept = self._find_kept(dataset, algorithm)
@@ -278,12 +243,19 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
             return self._list_fitted(member, learner.finalize(), algorithm, history, dataset, seed)
 
         span = range(len(history), int(self.n_estimators))
-        try:
-            with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-                yield partial(boost, on_progress)
-                self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
-        finally:
-            learner.close()
+        tasks = report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted)
+        with closing(learner), tasks as on_progress:
+            boost(on_progress)
+            self._set_fitted(member, learner, algorithm, history, stopping, dataset, seed)
+
+    def _check_member(self, member: EstimatorLike, condition: str = "") -> None:
+        """Members are classifiers or regressors, as the algorithm asks for."""
+        super()._check_member(member, f" for algorithm={self.algorithm!r}")
+
+    def _take_in(self, member: EstimatorLike, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        """A table on a GPU stays there for stumps only."""
+        dataset = super()._take_in(member, X, y, sample_weight)
+        return dataset if self._boosts_stumps(member) else dataset.on_host()
 
     def _choose_member(self) -> Any:
         """The estimator that is cloned for each member."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from committee.engines import Trees
     from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.algorithms import Algorithm
-    from committee.typing import AnyArray, FloatArray
+    from committee.typing import AnyArray, FloatArray, Task
 
 __all__ = ["BaseAdaBoostClassifier", "make_decision_trees"]
 
@@ -70,6 +70,7 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
     estimator_errors_: FloatArray
     exponential_loss_: FloatArray
     _rule: Algorithm
+    _task: ClassVar[Task] = "classify"
 
     def _sum_members(self, X: Any) -> FloatArray:
         """Weighted sum of the members' predictions."""

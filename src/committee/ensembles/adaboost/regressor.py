@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from committee.base import RegressorScoreMixin, resolve_jobs, resolve_seed
 from committee.data import ValueTarget
-from committee.data.opening import opens_table
 from committee.engines import get_engine
 from committee.engines.exact_sums import normalize_exactly, sum_over_rows
 from committee.engines.formula import (
@@ -40,9 +36,8 @@ from committee.ensembles.adaboost.params import (
 from committee.ensembles.adaboost.regression_learners import AnyRegressionLearner, TreeRegressionLearner
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.adaboost.several_targets import SeveralTargetsAdaBoost
-from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
+from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.member_formulas import open_members
-from committee.ensembles.member_routing import route_to_members
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import ParameterTypeError
 from committee.learners.formula_rows import find_medians
@@ -51,12 +46,12 @@ from committee.losses import apply_exp, apply_log
 from committee.params import LearningRate, NJobs, RandomState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Self
+    from collections.abc import Iterator, Mapping
 
     from committee.data import Dataset
     from committee.engines.formula import FormulaTerm
     from committee.ensembles.adaboost.regression_learners import RegressionLearner
+    from committee.ensembles.fit_callbacks import FitInput
     from committee.ensembles.progress import ProgressCallback
     from committee.typing import BoolArray, EstimatorLike, FloatArray, Task
 
@@ -109,6 +104,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
     estimator_weights_: FloatArray
     estimator_errors_: FloatArray
     _takes_median: bool
+    _task: ClassVar[Task] = "regress"
 
     def __init__(
         self,
@@ -192,39 +188,9 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
 
     # Fitting.
 
-    @opens_table
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
-        """Fit the ensemble.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            A table that the members can read: missing values, categories and sparse rows if they support them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target values; with several columns an ensemble is fitted to each, on the same bins.
-        sample_weight : array-like of shape (n_samples,), optional
-            Row weights of the first round; a row of weight zero counts as absent.
-        **fit_params
-            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        member = clone(self._choose_member())
-        self._check_member(member)
-        routed = route_to_members(self, "fit", fit_params).estimator.fit
-        dataset = self._take_in(member, X, y, sample_weight, "regress")
-        for opened in self._open_fits(member, dataset, FitInput(X, y, sample_weight), routed):
-            with opened as boost:
-                boost()
-        return self
-
-    @contextmanager
-    def _open_fit(
+    def _fit_target(
         self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> Iterator[Callable[[], None]]:
+    ) -> None:
         """As in `SeveralTargetsAdaBoost`."""
         assert isinstance(dataset.target, ValueTarget)
         learner = self._make_learner(member, dataset, given.sample_weight, fit_params)
@@ -236,7 +202,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
 
         span = range(int(self.n_estimators))
         with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
-            yield partial(self._boost, learner, values, normalize_exactly(start), history, on_progress)
+            self._boost(learner, values, normalize_exactly(start), history, on_progress)
             self._set_fitted_attributes(list_fitted(len(history)))
 
     def _list_fitted(

@@ -5,7 +5,6 @@ The weights of the rows follow the errors of one target, so that targets cannot 
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,14 +14,17 @@ from sklearn.base import MultiOutputMixin, clone
 
 from committee.base import resolve_seed
 from committee.data import ClassTarget
+from committee.data.opening import opens_table
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.fit_callbacks import FitInput
+from committee.ensembles.member_routing import route_to_members
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
+    from typing import Self
 
-    from committee.data import Dataset
+    from committee.data import Dataset, ValueTarget
     from committee.typing import EstimatorLike
 
 __all__ = ["SeveralTargetsAdaBoost"]
@@ -42,31 +44,66 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
 
     n_outputs_: int
 
-    def _open_fit(
-        self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> AbstractContextManager[Callable[[], None]]:
-        """The fit of one target: what it gives boosts the ensemble, whose attributes are set at its end."""
-        raise NotImplementedError
+    @opens_table
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: object) -> Self:
+        """Fit the ensemble.
 
-    def _open_fits(
-        self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
-    ) -> Iterator[AbstractContextManager[Callable[[], None]]]:
-        """The fits of the target, or of each of several ones."""
-        target = dataset.target
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            A table that the members can read: missing values, categories and sparse rows if they support them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or target values of a regressor; with several columns an ensemble is fitted to each, on the same
+            bins.
+        sample_weight : array-like of shape (n_samples,), optional
+            Row weights of the first round; a row of weight zero counts as absent.
+        **fit_params
+            Other arguments of the members' `fit`, if metadata routing is enabled and they request them.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        member = clone(self._choose_member())
+        self._check_member(member)
+        routed = route_to_members(self, "fit", fit_params).estimator.fit
+        dataset = self._take_in(member, X, y, sample_weight)
+        target, given = dataset.target, FitInput(X, y, sample_weight)
         assert target is not None
         self._check_earlier(target.n_outputs)
         if target.n_outputs == 1:
-            yield self._open_fit(member, dataset, given, fit_params)
-            return
+            self._fit_target(member, dataset, given, routed)
+        else:
+            self._fit_outputs(member, dataset, target, given, routed)
+        return self
+
+    def _fit_target(
+        self, member: EstimatorLike, dataset: Dataset, given: FitInput, fit_params: Mapping[str, object]
+    ) -> None:
+        """Fit the ensemble to the only target of the data set."""
+        raise NotImplementedError
+
+    def _fit_outputs(
+        self,
+        member: EstimatorLike,
+        dataset: Dataset,
+        target: ClassTarget | ValueTarget,
+        given: FitInput,
+        fit_params: Mapping[str, object],
+    ) -> None:
+        """Fit an ensemble to each of several targets."""
         outputs, seed = self._start_outputs(target.n_outputs), resolve_seed(self.random_state)
         for k, output in enumerate(outputs):
             output.random_state = seed
             own = target.take_output(k)
             values = own.classes[0][own.labels[:, 0]] if isinstance(own, ClassTarget) else own.values[:, 0]
-            opened = output._open_fit(
-                clone(member), replace(dataset, target=own), given._replace(y=values), dict(fit_params)
-            )
-            yield _name_target(opened, k)
+            try:
+                output._fit_target(
+                    clone(member), replace(dataset, target=own), given._replace(y=values), dict(fit_params)
+                )
+            except DataError as error:
+                raise DataError(f"{error} (Target {k}.)") from None
         fitted: dict[str, object] = {
             **self._list_common(member, dataset.schema),
             "_outputs": outputs,
@@ -92,13 +129,3 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
         if getattr(self, "warm_start", False) and "_outputs" in self.__dict__:
             return [copy(output).set_params(**self.get_params(deep=False)) for output in self._outputs]
         return [clone(self) for _ in range(n_outputs)]
-
-
-@contextmanager
-def _name_target(opened: AbstractContextManager[Callable[[], None]], output: int) -> Iterator[Callable[[], None]]:
-    """A fit whose complaints about the data name the target."""
-    try:
-        with opened as boost:
-            yield boost
-    except DataError as error:
-        raise DataError(f"{error} (Target {output}.)") from None
