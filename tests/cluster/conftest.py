@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from committee.engines import block_boosting
 from committee.engines.hosts import LocalHosts, executor_hosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
 
@@ -16,6 +17,12 @@ from committee.engines.hosts.executor_hosts import ExecutorHosts
 LIMIT = 600.0
 #: What a worker imports, which takes longer than most of what it is asked here.
 IMPORTS = ["distributed", "pandas", "pyarrow", "committee.engines.hosts.host", "committee.ensembles.boosting.hist"]
+
+
+@pytest.fixture(autouse=True)
+def _several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several workers has several blocks of the small tables here, as of large ones."""
+    monkeypatch.setattr(block_boosting, "_FEW_ROWS", 0)
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ def collect_table(table: Any, wanted: Sequence[str] | None = None) -> Any:
 
 
 def count_rows(table: Any) -> int:
-    """The number of rows of an array, a list, a sparse matrix or a frame.
+    """The number of rows of an array or what NumPy makes one of, a list, a sparse matrix or a frame.
 
     Examples
     --------
@@ -48,6 +48,8 @@ def count_rows(table: Any) -> int:
     shape = getattr(table, "shape", None)
     if shape:
         return int(shape[0])
+    if shape is None and not hasattr(table, "__len__") and hasattr(table, "__array__"):
+        return count_rows(np.asarray(table))
     if shape is not None or not hasattr(table, "__len__"):
         allowed = "an array, nested lists, a sparse matrix or a frame"
         raise DataTypeError(f"X must be a table: {allowed}; got {show_value(table)}.")
