@@ -312,12 +312,12 @@ class FailureTimes:
         """The same with the scale of the largest likelihood, at these scores or at the best constant one."""
 
         def average(log_scale: float) -> float:
-            other = replace(self, scale=float(np.exp(log_scale)))
+            other = replace(self, scale=float(apply_exp(np.asarray(log_scale))))
             own = np.full(len(rows.time), other.fit_score(rows)) if scores is None else scores
             return float(np.average(other.find_losses(rows, own), weights=rows.weights))
 
         found = minimize_scalar(average, bounds=(-4.0, 4.0), method="bounded", options={"xatol": 1e-4})
-        return replace(self, scale=float(np.exp(found.x)))
+        return replace(self, scale=float(apply_exp(found.x)))
 
 
 class AftLoss(SurvivalLoss):
