@@ -65,8 +65,8 @@ _FEWEST_BLOCKS, _MOST_BLOCKS, _BLOCK_ROWS = 2, 4, 250_000
 block makes histograms of its own, which the worker adds up, so that many small blocks cost more."""
 
 _FEW_ROWS = 100_000
-"""Several workers that have fewer rows each have one block each: one more worker would hardly make such a fit faster,
-and a second block costs a tenth of the time (`benchmarks/cluster.py`)."""
+"""Several workers that have fewer rows each have one block each: a second block costs most where rows are few, since
+its histograms are as large as those of many rows, and one more worker would hardly make such a fit faster."""
 
 _LOG = logging.getLogger("committee")
 
