@@ -9,6 +9,7 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
   if (wanted == #kernel) return start(kernel, grid, block, arguments), 0;
   COMMITTEE_LAUNCH(sum_trees)
   COMMITTEE_LAUNCH(sum_complete_trees)
+  COMMITTEE_LAUNCH(sum_linked_trees)
   COMMITTEE_LAUNCH(describe_prediction)
 #undef COMMITTEE_LAUNCH
   return 1;

@@ -10,6 +10,7 @@ import numpy as np
 from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables, count_bin_stride
 from committee.engines.gpu.device import open_device
 from committee.engines.gpu.tables import take_rows_in
+from committee.engines.gpu.tree_layouts import CodedTrees, CompleteTrees, LinkedTrees
 from committee.engines.tree_model import present_trees
 from committee.exceptions import EngineError
 
@@ -33,6 +34,11 @@ _POINTERS = (
     "baseline",
     "heaps",
     "heap_terms",
+    "links",
+    "link_terms",
+    "tree_begins",
+    "tree_depths",
+    "chunk_ends",
     "slot_offsets",
     "codes",
 )
@@ -51,15 +57,11 @@ _INTEGERS = (
 _PREDICTION = np.dtype(
     [(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS] + [("divisor", "f8")]
 )
-_LEAF, _CATEGORICAL, _MISSING_LEFT, _FEATURE = 1 << 31, 1 << 30, 1 << 29, (1 << 28) - 1
-_MOST_DEPTH, _MOST_FEATURES, _MOST_THRESHOLDS = 8, 128, 254
-"""Of trees that are made complete."""
-_MOST_CODES, _MOST_TREES = 64 << 10, 46 << 10
-"""Shared memory for the rows of a block and for trees: two blocks fit a multiprocessor."""
+_MOST_CODES = 64 << 10
+"""Shared memory for the rows of a block; two blocks fit a multiprocessor."""
 _MOST_THREADS, _ROWS_EACH = 512, 4
 _ROWS_AT_ONCE = 1 << 22
 """Rows whose codes are in memory at a time."""
-_ALWAYS_LEFT = 255
 
 
 def _weigh_leaves(model: TreeModel) -> tuple[FloatArray, float]:
@@ -82,53 +84,6 @@ def _weigh_leaves(model: TreeModel) -> tuple[FloatArray, float]:
     return np.ascontiguousarray(np.repeat(weights, n_leaves)[:, None] * values), divisor
 
 
-class _CompleteTrees:
-    """Trees of few levels, each filled up to the same depth; None in `heaps` where they cannot be."""
-
-    def __init__(self, model: TreeModel, terms: FloatArray) -> None:
-        trees = model.trees
-        nodes = np.asarray(trees.nodes)
-        tags = nodes["tag"]
-        inner = (tags & _LEAF) == 0
-        self.heaps: AnyArray | None = None
-        self.features = np.unique(tags[inner] & _FEATURE).astype(np.uint32)
-        if (tags & _CATEGORICAL)[inner].any() or len(self.features) > _MOST_FEATURES or trees.width != 1:
-            return
-        features = np.searchsorted(self.features, tags & _FEATURE)
-        thresholds = [np.unique(nodes["threshold"][inner & (features == k)]) for k in range(len(self.features))]
-        if max(map(len, thresholds), default=0) > _MOST_THRESHOLDS:
-            return
-        self.thresholds = [own.astype(np.float64) for own in thresholds]
-        codes: AnyArray = np.full(len(nodes), _ALWAYS_LEFT, np.uint32)
-        for k, values in enumerate(thresholds):
-            own = inner & (features == k)
-            codes[own] = np.searchsorted(values, nodes["threshold"][own])
-        missing = np.where(inner & ((tags & _MISSING_LEFT) != 0), 1, 0)
-        words = codes | (missing << 8) | (np.where(inner, features, 0) << 9)
-        self._fill(model, nodes, inner, words.astype(np.uint16), terms)
-
-    def _fill(self, model: TreeModel, nodes: AnyArray, inner: AnyArray, words: AnyArray, terms: FloatArray) -> None:
-        trees = model.trees
-        slots = np.zeros(trees.n_trees, np.int64) if model.slots is None else np.asarray(model.slots, np.int64)
-        order = np.argsort(slots, kind="stable")
-        first = np.asarray(trees.node_offsets)[:-1].astype(np.int64)[order][:, None]
-        at = first.copy()
-        levels: list[AnyArray] = []
-        while inner[at].any():
-            if len(levels) == _MOST_DEPTH:
-                return
-            levels.append(words[at])
-            left = np.where(inner[at], first + nodes["left"][at], at)
-            at = np.stack([left, np.where(inner[at], left + 1, at)], axis=2).reshape(len(at), -1)
-        self.depth = max(1, len(levels))
-        if not levels:  # leaves alone
-            levels, at = [words[at]], np.repeat(at, 2, axis=1)
-        heaps = np.concatenate([np.zeros_like(first, np.uint16), *levels], axis=1)
-        leaves = np.asarray(trees.leaf_offsets)[:-1].astype(np.int64)[order][:, None] + nodes["left"][at]
-        self.heaps, self.terms = np.ascontiguousarray(heaps), np.ascontiguousarray(terms[leaves, 0])
-        self.slot_offsets = np.searchsorted(slots[order], np.arange(model.width + 1)).astype(np.uint32)
-
-
 class GpuPredictor:
     """The trees of a fitted model on a GPU.
 
@@ -147,15 +102,16 @@ class GpuPredictor:
         self._fields = np.zeros(1, _PREDICTION)
         self._kept: list[DeviceMemory] = []
         terms, divisor = _weigh_leaves(self._model)
-        complete = _CompleteTrees(self._model, terms)
-        self._is_complete = complete.heaps is not None
-        self._complete = complete
+        self._coded = coded = CodedTrees(self._model, terms)
+        self._layout: CompleteTrees | LinkedTrees | None = coded.fill() or coded.link() if coded.is_possible else None
         self._tables: dict[bool, ThresholdTables] = {}
         self._n_threads, defines = _MOST_THREADS, []
-        if self._is_complete:
-            while 4 * self._n_threads * len(complete.features) > _MOST_CODES:
+        if self._layout is not None:
+            while 4 * self._n_threads * len(coded.features) > _MOST_CODES:
                 self._n_threads //= 2
-            defines = [f"COMMITTEE_DEPTH={complete.depth}", f"COMMITTEE_THREADS={self._n_threads}"]
+            defines = [f"COMMITTEE_THREADS={self._n_threads}"]
+        if isinstance(self._layout, CompleteTrees):
+            defines.append(f"COMMITTEE_DEPTH={self._layout.depth}")
         self._program = self._device.compile("prediction.cu", defines)
         self._check_layout()
         self._fields["n_features"], self._fields["n_trees"] = trees.n_features, trees.n_trees
@@ -163,10 +119,17 @@ class GpuPredictor:
         self._fields["divisor"] = divisor
         if self._model.baseline is not None:
             self._put("baseline", np.asarray(self._model.baseline, np.float64))
-        if self._is_complete:
-            self._put_complete(complete)
-        else:
+        if self._layout is None:
             self._put_trees(terms)
+        else:
+            self._put_layout(self._layout)
+
+    @property
+    def walk(self) -> str:
+        """The kernel that walks the trees."""
+        if self._layout is None:
+            return "sum_trees"
+        return "sum_complete_trees" if isinstance(self._layout, CompleteTrees) else "sum_linked_trees"
 
     def _check_layout(self) -> None:
         memory = self._device.allocate(8)
@@ -192,15 +155,11 @@ class GpuPredictor:
         if self._model.slots is not None:
             self._put("slots", np.asarray(self._model.slots, np.uint32))
 
-    def _put_complete(self, complete: _CompleteTrees) -> None:
-        assert complete.heaps is not None
-        per_tree, codes = complete.heaps.shape[1] * 10, 4 * self._n_threads * max(1, len(complete.features))
-        chunk = max(1, min(_MOST_TREES // per_tree, complete.heaps.shape[0]))
-        self._shared_bytes = codes + chunk * per_tree
-        self._fields["n_used"], self._fields["n_chunk"] = len(complete.features), chunk
-        self._put("heaps", complete.heaps)
-        self._put("heap_terms", complete.terms)
-        self._put("slot_offsets", complete.slot_offsets)
+    def _put_layout(self, layout: CompleteTrees | LinkedTrees) -> None:
+        self._shared_bytes = 4 * self._n_threads * max(1, len(self._coded.features)) + layout.shared_bytes
+        self._fields["n_used"], self._fields["n_chunk"] = len(self._coded.features), layout.n_chunk
+        for name, array in layout.arrays.items():
+            self._put(name, array)
 
     def predict_raw(self, X: Any) -> Any:
         """The raw prediction: scores of boosting before their link, class shares or means of forests.
@@ -224,19 +183,19 @@ class GpuPredictor:
         return self._device.copy_out(out, np.float64, n_rows * self._model.width).reshape(n_rows, -1)
 
     def _launch(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
-        if self._is_complete:
-            self._walk_complete(x, out, n_rows, is_double)
+        if self._layout is not None:
+            self._walk_shared(x, out, n_rows, is_double)
             return
         fields = self._fields.copy()
         fields["x"], fields["out"], fields["n_rows"], fields["double_x"] = x.address, out.address, n_rows, is_double
         job = self._device.allocate(_PREDICTION.itemsize)
         self._device.copy_in(fields.view(np.uint8), job)
         grid = max(1, min(-(-n_rows // 256), 16 * self._device.n_multiprocessors))
-        self._program.launch("sum_trees", grid, 256, [np.uint64(job.address)])
+        self._program.launch(self.walk, grid, 256, [np.uint64(job.address)])
         # The description of the job is freed with this call.
         self._device.copy_out(job, np.uint8, 1)
 
-    def _walk_complete(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
+    def _walk_shared(self, x: DeviceMemory, out: DeviceMemory, n_rows: int, is_double: bool) -> None:
         """Rows to codes, and codes down the trees, some millions of rows at a time."""
         tables = self._open_tables(is_double)
         n_features, size = self._model.trees.n_features, 8 if is_double else 4
@@ -259,14 +218,14 @@ class GpuPredictor:
             arguments = [np.uint64(memory.address + k * _PREDICTION.itemsize)]
             grid = min(n_blocks, 8 * self._device.n_multiprocessors)
             shared = self._shared_bytes
-            self._program.launch("sum_complete_trees", grid, self._n_threads, arguments, shared_bytes=shared)
+            self._program.launch(self.walk, grid, self._n_threads, arguments, shared_bytes=shared)
         # What the kernels read is freed with this call.
         self._device.copy_out(memory, np.uint8, 1)
         tables.forget_jobs()
 
     def _open_tables(self, is_double: bool) -> ThresholdTables:
         if is_double not in self._tables:
-            own = self._complete
+            own = self._coded
             columns = own.features.tolist()
             self._tables[is_double] = ThresholdTables(
                 self._device, columns, own.thresholds, [0] * len(columns), is_double

@@ -1,7 +1,8 @@
 // Sums of the leaves that rows end in, over all trees of an arena, in the order of the trees.
 //
-// sum_trees walks trees of any shape, in global memory. sum_complete_trees takes trees of at most COMMITTEE_DEPTH levels
-// whose features have few thresholds: rows are bytes (binning.cu), trees are complete, and both are in shared memory.
+// sum_trees walks trees of any shape, in global memory. Where features have few thresholds, rows are bytes (binning.cu),
+// and rows and trees are in shared memory: sum_complete_trees takes trees of at most COMMITTEE_DEPTH levels, filled up to
+// that depth, sum_linked_trees any that fit.
 #include "device.cuh"
 
 #if !defined(COMMITTEE_DEPTH)
@@ -19,7 +20,7 @@ namespace committee::gpu {
 constexpr u32 kLeafTag = 1u << 31, kCategoryTag = 1u << 30, kMissingLeftTag = 1u << 29, kFeatureTag = (1u << 28) - 1;
 constexpr int kHeap = 1 << COMMITTEE_DEPTH;  // leaves of a complete tree, and room for its nodes
 constexpr int kTreesAtOnce = 4;
-constexpr int kThreads = COMMITTEE_THREADS, kRowsEach = 4;  // of a block that walks complete trees, and rows of a thread
+constexpr int kThreads = COMMITTEE_THREADS, kRowsEach = 4;  // of a block with trees in shared memory, rows of a thread
 constexpr int kTreesAbreast = COMMITTEE_ABREAST;
 
 // 8 bytes a field; pointers are to device memory.
@@ -34,9 +35,15 @@ struct Prediction {
   const u32* category_offsets;
   const u32* category_words;
   const double* baseline;  // null: zero
-  // Complete trees, those of a column side by side.
-  const u16* heaps;           // [tree][kHeap]: threshold's number | missing values go left << 8 | feature's number << 9
+  // Trees for shared memory, those of a column side by side. The low 16 bits of a node: threshold's number | missing
+  // values go left << 8 | feature's number << 9.
+  const u16* heaps;           // [tree][kHeap], of complete trees
   const double* heap_terms;   // [tree][kHeap]
+  const u32* links;           // [node], of linked trees: left child << 16; a leaf is its own child
+  const double* link_terms;   // [node]
+  const u32* tree_begins;     // [tree + 1]: nodes of linked trees
+  const u32* tree_depths;     // [tree]
+  const u32* chunk_ends;      // [tree]: the end of the chunk that begins with it
   const u32* slot_offsets;    // [column + 1]
   const u8* codes;            // [used feature][code_stride]: thresholds below the value; 255: missing
 
@@ -135,30 +142,66 @@ extern "C" __global__ void __launch_bounds__(256) sum_trees(const Prediction* gi
 namespace committee::gpu {
 
 // Rows of the block, four a thread: the bytes of a thread's rows are a word, [feature][thread], so that every lane reads
-// its own bank. Addresses are in bytes from the begin of shared memory.
-struct CompleteWalk {
-  const u8* shared;
+// its own bank. Shared memory holds the codes of the rows, then the values and the nodes of a chunk of trees. Addresses
+// are in bytes from its begin.
+struct SharedTrees {
+  const Prediction& job;
+  u8* shared;
   const u8* own;  // the codes of this thread's rows
+  u32 terms, nodes;
 
-  // Adds what n trees say of this thread's rows. The tree at `heap` has its root at index 1, the children of i at 2 i
-  // and 2 i + 1; the address of a child is twice that of its parent, less `heap`, and 2 more for the right one.
+  // Trees of one leaf use no feature, and yet look at the first.
+  __device__ SharedTrees(const Prediction& given, u8* memory, u32 terms_a_chunk)
+      : job(given), shared(memory), own(memory + 4 * threadIdx.x),
+        terms(4 * kThreads * (given.n_used > 0 ? static_cast<u32>(given.n_used) : 1)), nodes(terms + 8 * terms_a_chunk) {}
+
   template <bool kMayMiss>
-  __device__ void add(u32 heap, u32 terms, u32 n, double (&sum)[kRowsEach]) const {
+  __device__ bool goes_right(u32 node, int r) const {
+    const u32 code = own[(node & 0xFE00u) * (4 * kThreads / 512) + r];
+    if constexpr (kMayMiss) {
+      if (code == 255u && (node & 256u) != 0) return false;
+    }
+    return code > (node & 255u);
+  }
+  __device__ double read_term(u32 at) const { return *reinterpret_cast<const double*>(shared + at); }
+};
+
+struct CompleteTrees : SharedTrees {
+  __device__ CompleteTrees(const Prediction& given, u8* memory) : SharedTrees(given, memory, kHeap * given.n_chunk) {}
+
+  __device__ u32 end_chunk(u32 first, u32 last) const {
+    const u32 n_chunk = job.n_chunk;
+    return last - first < n_chunk ? last : first + n_chunk;
+  }
+  __device__ void load(u32 first, u32 last) const {
+    double* const to_terms = reinterpret_cast<double*>(shared + terms);
+    u32* const to_heaps = reinterpret_cast<u32*>(shared + nodes);
+    const double* const from_terms = job.heap_terms + first * static_cast<Size>(kHeap);
+    const u32* const from_heaps = reinterpret_cast<const u32*>(job.heaps + first * static_cast<Size>(kHeap));
+    const u32 n = last - first;
+    for (u32 i = threadIdx.x; i < n * kHeap; i += kThreads) to_terms[i] = from_terms[i];
+    for (u32 i = threadIdx.x; i < n * kHeap / 2; i += kThreads) to_heaps[i] = from_heaps[i];
+  }
+  // Adds what the loaded trees say of this thread's rows. The tree at `heap` has its root at index 1, the children of i
+  // at 2 i and 2 i + 1; the address of a child is twice that of its parent, less `heap`, and 2 more for the right one.
+  template <bool kMayMiss>
+  __device__ void add(u32 first, u32 last, double (&sum)[kRowsEach]) const {
+    u32 heap = nodes, values = terms, n = last - first;
     for (; n >= kTreesAbreast; n -= kTreesAbreast) {
-      add_some<kMayMiss, kTreesAbreast>(heap, terms, sum);
+      add_some<kMayMiss, kTreesAbreast>(heap, values, sum);
       heap += 2 * kHeap * kTreesAbreast;
-      terms += 8 * kHeap * kTreesAbreast;
+      values += 8 * kHeap * kTreesAbreast;
     }
     for (; n > 0; --n) {
-      add_some<kMayMiss, 1>(heap, terms, sum);
+      add_some<kMayMiss, 1>(heap, values, sum);
       heap += 2 * kHeap;
-      terms += 8 * kHeap;
+      values += 8 * kHeap;
     }
   }
 
  private:
   template <bool kMayMiss, int kTrees>
-  __device__ void add_some(u32 heap, u32 terms, double (&sum)[kRowsEach]) const {
+  __device__ void add_some(u32 heap, u32 values, double (&sum)[kRowsEach]) const {
     u32 at[kTrees][kRowsEach];
 #pragma unroll
     for (int k = 0; k < kTrees; ++k)
@@ -172,20 +215,65 @@ struct CompleteWalk {
 #pragma unroll
         for (int r = 0; r < kRowsEach; ++r) {
           const u32 node = *reinterpret_cast<const u16*>(shared + at[k][r]);
-          const u32 code = own[(node & 0xFE00u) * (4 * kThreads / 512) + r];
-          bool goes_right = code > (node & 255u);
-          if constexpr (kMayMiss) goes_right = goes_right && !(code == 255u && (node & 256u) != 0);
-          at[k][r] = 2 * at[k][r] + (goes_right ? right : left);
+          at[k][r] = 2 * at[k][r] + (goes_right<kMayMiss>(node, r) ? right : left);
         }
       }
     }
 #pragma unroll
     for (int k = 0; k < kTrees; ++k) {
       // Leaves follow the nodes in the count: that of index kHeap is the first.
-      const u32 first = terms + 8 * kHeap * k - 4 * (heap + 2 * kHeap * k) - 8 * kHeap;
+      const u32 first = values + 8 * kHeap * k - 4 * (heap + 2 * kHeap * k) - 8 * kHeap;
 #pragma unroll
-      for (int r = 0; r < kRowsEach; ++r) sum[r] += *reinterpret_cast<const double*>(shared + (4 * at[k][r] + first));
+      for (int r = 0; r < kRowsEach; ++r) sum[r] += read_term(4 * at[k][r] + first);
     }
+  }
+};
+
+struct LinkedTrees : SharedTrees {
+  __device__ LinkedTrees(const Prediction& given, u8* memory)
+      : SharedTrees(given, memory, static_cast<u32>(given.n_chunk)) {}
+
+  __device__ u32 end_chunk(u32 first, u32) const { return job.chunk_ends[first]; }
+  __device__ void load(u32 first, u32 last) const {
+    double* const to_terms = reinterpret_cast<double*>(shared + terms);
+    u32* const to_links = reinterpret_cast<u32*>(shared + nodes);
+    const u32 begin = job.tree_begins[first], n = job.tree_begins[last] - begin;
+    for (u32 i = threadIdx.x; i < n; i += kThreads) {
+      to_terms[i] = job.link_terms[begin + i];
+      to_links[i] = job.links[begin + i];
+    }
+  }
+  template <bool kMayMiss>
+  __device__ void add(u32 first, u32 last, double (&sum)[kRowsEach]) const {
+    const u32 begin = job.tree_begins[first];
+    for (u32 tree = first; tree < last; ++tree) {
+      const u32 root = nodes + 4 * (job.tree_begins[tree] - begin), depth = job.tree_depths[tree];
+      u32 at[kRowsEach];
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r) at[r] = root;
+      // Few rows reach the deepest leaves: a warp is done as soon as none of its rows moves.
+      for (u32 done = 0; done < depth; done += 2) {
+        descend<kMayMiss>(root, at);
+        if (__ballot_sync(kAll, descend<kMayMiss>(root, at)) == 0) break;
+      }
+#pragma unroll
+      for (int r = 0; r < kRowsEach; ++r) sum[r] += read_term(terms + 2 * (at[r] - nodes));
+    }
+  }
+
+ private:
+  // One level down; leaves, whose threshold nothing exceeds, stay where they are. Whether a row moved.
+  template <bool kMayMiss>
+  __device__ bool descend(u32 root, u32 (&at)[kRowsEach]) const {
+    bool moved = false;
+#pragma unroll
+    for (int r = 0; r < kRowsEach; ++r) {
+      const u32 node = *reinterpret_cast<const u32*>(shared + at[r]);
+      const u32 next = root + (node >> 16) * 4 + (goes_right<kMayMiss>(node, r) ? 4 : 0);
+      moved = moved || next != at[r];
+      at[r] = next;
+    }
+    return moved;
   }
 };
 
@@ -194,19 +282,12 @@ __device__ inline bool has_missing_code(u32 word) {
   return ((inverted - 0x01010101u) & ~inverted & 0x80808080u) != 0;
 }
 
-}  // namespace committee::gpu
-
-// Shared memory: the codes of the rows, then the values and the nodes of n_chunk trees. Rows are numbered from
-// the first of the codes, which are [feature][code_stride].
-extern "C" __global__ void __launch_bounds__(kThreads) sum_complete_trees(const Prediction* given) {
-  const Prediction& job = *given;
-  COMMITTEE_SHARED(u8, shared);
-  const u32 t = threadIdx.x, n_chunk = job.n_chunk;
-  // Trees of one leaf use no feature, and yet look at the first.
-  const u32 n_used = job.n_used > 0 ? job.n_used : 1;
+// Rows are numbered from the first of the codes, which are [feature][code_stride].
+template <class Trees>
+__device__ void sum_shared_trees(const Prediction& job, u8* shared) {
+  const Trees trees(job, shared);
+  const u32 t = threadIdx.x, n_used = job.n_used > 0 ? job.n_used : 1;
   u32* const codes = reinterpret_cast<u32*>(shared);
-  const u32 terms = 4 * kThreads * n_used, heaps = terms + 8 * kHeap * n_chunk;
-  const CompleteWalk walk{shared, shared + 4 * t};
   constexpr u32 kRows = kThreads * kRowsEach;
   const Size n_rows = job.n_rows;
   for (Size begin = blockIdx.x * Size{kRows}; begin < n_rows; begin += gridDim.x * Size{kRows}) {
@@ -223,20 +304,15 @@ extern "C" __global__ void __launch_bounds__(kThreads) sum_complete_trees(const 
     for (u32 column = 0; column < job.n_columns; ++column) {
       const u32 last = job.slot_offsets[column + 1];
       double sum[kRowsEach] = {};
-      for (u32 first = job.slot_offsets[column]; first < last; first += n_chunk) {
-        const u32 n = last - first < n_chunk ? last - first : n_chunk;
+      for (u32 first = job.slot_offsets[column], end; first < last; first = end) {
+        end = trees.end_chunk(first, last);
         __syncthreads();
-        double* const to_terms = reinterpret_cast<double*>(shared + terms);
-        u32* const to_heaps = reinterpret_cast<u32*>(shared + heaps);
-        const double* const from_terms = job.heap_terms + first * static_cast<Size>(kHeap);
-        const u32* const from_heaps = reinterpret_cast<const u32*>(job.heaps + first * static_cast<Size>(kHeap));
-        for (u32 i = t; i < n * kHeap; i += kThreads) to_terms[i] = from_terms[i];
-        for (u32 i = t; i < n * kHeap / 2; i += kThreads) to_heaps[i] = from_heaps[i];
+        trees.load(first, end);
         __syncthreads();
         if (may_miss) {
-          walk.add<true>(heaps, terms, n, sum);
+          trees.template add<true>(first, end, sum);
         } else {
-          walk.add<false>(heaps, terms, n, sum);
+          trees.template add<false>(first, end, sum);
         }
       }
 #pragma unroll
@@ -244,6 +320,18 @@ extern "C" __global__ void __launch_bounds__(kThreads) sum_complete_trees(const 
         if (row + r < n_rows) job.out[(row + r) * job.n_columns + column] = job.finish(sum[r], column);
     }
   }
+}
+
+}  // namespace committee::gpu
+
+extern "C" __global__ void __launch_bounds__(kThreads) sum_complete_trees(const Prediction* given) {
+  COMMITTEE_SHARED(u8, shared);
+  sum_shared_trees<CompleteTrees>(*given, shared);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads) sum_linked_trees(const Prediction* given) {
+  COMMITTEE_SHARED(u8, shared);
+  sum_shared_trees<LinkedTrees>(*given, shared);
 }
 
 extern "C" __global__ void describe_prediction(Size* sizes) {
