@@ -57,22 +57,35 @@ def lambdarank(
     return g * scale, h * scale
 
 
-def pairwise(y: Floats, s: Floats, sigmoid: float = 1.0) -> tuple[Floats, Floats]:
-    """Gradients and hessians of one query: all pairs, divided by the number of other rows."""
-    g, h = np.zeros(len(y)), np.zeros(len(y))
-    for i in range(len(y)):
-        for j in range(len(y)):
-            if y[i] > y[j]:
-                p = 1.0 / (1.0 + np.exp(sigmoid * (s[i] - s[j])))
-                g[i] -= sigmoid * p
-                g[j] += sigmoid * p
-                h[[i, j]] += sigmoid**2 * p * (1.0 - p)
-    return g / max(1, len(y) - 1), h / max(1, len(y) - 1)
+def list_pairs(y: Floats, s: Floats, level: int) -> list[tuple[int, int]]:
+    """Pairs (better, worse) of rows, one of them among the first by the scores."""
+    place = np.empty(len(y), dtype=int)
+    place[np.argsort(-s, kind="stable")] = np.arange(len(y))
+    rows = range(len(y))
+    return [(i, j) for i in rows for j in rows if y[i] > y[j] and min(place[i], place[j]) < level]
 
 
-def pairwise_value(y: Floats, s: Floats, sigmoid: float = 1.0) -> float:
+def pairwise(
+    y: Floats, s: Floats, sigmoid: float = 1.0, level: int = 30, normalize: bool = True
+) -> tuple[Floats, Floats]:
+    """Gradients and hessians of one query: pairs count alike, divided by the number of other rows."""
+    g, h, total = np.zeros(len(y)), np.zeros(len(y)), 0.0
+    for i, j in list_pairs(y, s, level):
+        weight = 1.0 / (len(y) - 1)
+        if normalize and s.max() != s.min():
+            weight /= 0.01 + abs(s[i] - s[j])
+        p = 1.0 / (1.0 + np.exp(sigmoid * (s[i] - s[j])))
+        g[i] -= sigmoid * weight * p
+        g[j] += sigmoid * weight * p
+        h[[i, j]] += sigmoid**2 * weight * p * (1.0 - p)
+        total += 2.0 * sigmoid * weight * p
+    scale = np.log2(1.0 + total) / total if normalize and total > 0.0 else 1.0
+    return g * scale, h * scale
+
+
+def pairwise_value(y: Floats, s: Floats, sigmoid: float = 1.0, level: int = 30) -> float:
     """Logistic loss of the pairs of one query, divided by its rows and by its other rows."""
-    pairs = [np.log1p(np.exp(-sigmoid * (s[i] - s[j]))) for i in range(len(y)) for j in range(len(y)) if y[i] > y[j]]
+    pairs = [np.log1p(np.exp(-sigmoid * (s[i] - s[j]))) for i, j in list_pairs(y, s, level)]
     return float(np.sum(pairs)) / (len(y) * max(1, len(y) - 1))
 
 

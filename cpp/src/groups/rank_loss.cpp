@@ -41,6 +41,22 @@ double sum_in_order(const double* x, std::size_t n) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+// The sum of the logarithms of n factors from 1 to 2, with one logarithm for many of them: their
+// product stays below 2^512.
+double log_product(const double* x, std::size_t n) {
+  double sum = 0.0;
+  for (std::size_t first = 0; first < n; first += 512) {
+    double products[4] = {1.0, 1.0, 1.0, 1.0};
+    const std::size_t last = std::min(n, first + 512);
+    std::size_t i = first;
+    for (; i + 4 <= last; i += 4)
+      for (std::size_t k = 0; k < 4; ++k) products[k] *= x[i + k];
+    for (; i < last; ++i) products[0] *= x[i];
+    sum += natural_log((products[0] * products[1]) * (products[2] * products[3]));
+  }
+  return sum;
+}
+
 class RankLoss : public GroupLoss {
  public:
   RankLoss(RankInput input, const RankParams& params)
@@ -131,40 +147,40 @@ class RankLoss : public GroupLoss {
   }
 };
 
-// LambdaMART: the logistic loss of each pair, times the change of NDCG if the two changed places.
-// By LightGBM's conventions: pairs have a row among the first `truncation_level`; with `normalize`
-// a pair is divided by 0.01 + the distance of its scores, and the gradients of a query are
-// multiplied by log2(1 + s) / s, s the sum of their sizes.
-class LambdaRankLoss final : public RankLoss {
+// The logistic loss of pairs of rows with different labels, times a weight that a subclass gives.
+// Pairs have a row among the first `truncation_level` by the scores so far. With `normalize`, by
+// LightGBM's and XGBoost's conventions, a pair is divided by 0.01 + the distance of its scores, and
+// the gradients of a query are multiplied by log2(1 + s) / s, s the sum of their sizes: steps are
+// of one size whatever the number of pairs, and pairs that are far in the right order count little.
+class PairLoss : public RankLoss {
  public:
-  LambdaRankLoss(RankInput given, const RankParams& params) : RankLoss(std::move(given), params) {
-    best_.resize(n_queries());
-    std::vector<double> gains;
-    for (std::size_t q = 0; q < n_queries(); ++q) {
-      gains.clear();
-      for (u64 at = input_.offsets[q]; at < input_.offsets[q + 1]; ++at)
-        gains.push_back(input_.gains[input_.rows[at]]);
-      std::sort(gains.begin(), gains.end(), std::greater<>());
-      best_[q] = sum_gains(gains.data(), gains.size());
-    }
-  }
+  using RankLoss::RankLoss;
 
  protected:
   double count_pairs(std::size_t n) const override {
     return static_cast<double>(n) * static_cast<double>(count_first(n));
   }
   bool ranks_rows() const override { return true; }
+  std::size_t count_first(std::size_t n) const {
+    return std::min<std::size_t>(n, params_.truncation_level);
+  }
+  // Whether the query has pairs at all.
+  virtual bool has_pairs(std::size_t q) const = 0;
+  // The weights of the pairs of row i with the m rows after it; those of the same label come to
+  // nothing.
+  virtual void weigh_pairs(std::size_t q, std::size_t i, std::size_t m, const QueryRows& query,
+                           double* weights) const = 0;
 
   void differentiate(std::size_t q, std::size_t n, QueryRows& query) const override {
-    if (!(best_[q] > 0.0)) return;
+    if (n < 2 || !has_pairs(q)) return;
     const double* const s = query.scores.data();
-    const double steepness = params_.sigmoid, factor = 1.0 / best_[q];
     const bool by_distance = params_.normalize && s[0] != s[n - 1];
     double sum = 0.0;
     const std::size_t n_first = std::min(count_first(n), n - 1);
     for (std::size_t i = 0; i < n_first; ++i) {
       const std::size_t m = n - i - 1;
-      pair_up(i, m, steepness, factor, by_distance, query);
+      weigh_pairs(q, i, m, query, query.pair_lambdas.data());
+      pair_up(i, m, by_distance, query);
       const double lambda = sum_in_order(query.pair_lambdas.data(), m);
       query.lambdas[i] += lambda;
       query.hessians[i] += sum_in_order(query.pair_hessians.data(), m);
@@ -183,96 +199,112 @@ class LambdaRankLoss final : public RankLoss {
     }
   }
 
+ private:
+  // Derivatives by the score of row i of its pairs with the m rows after it, from their weights in
+  // pair_lambdas.
+  void pair_up(std::size_t i, std::size_t m, bool by_distance, QueryRows& query) const {
+    const double* const s = query.scores.data() + i + 1;
+    const double* const label = query.labels.data() + i + 1;
+    double* const lambda = query.pair_lambdas.data();
+    double* const hessian = query.pair_hessians.data();
+    const double own = query.scores[i], own_label = query.labels[i], steepness = params_.sigmoid;
+    for (std::size_t k = 0; k < m; ++k) {
+      const double distance = own - s[k];  // not negative
+      const double sign = own_label > label[k] ? 1.0 : -1.0;
+      const double weight = lambda[k] / (by_distance ? 0.01 + distance : 1.0);
+      const double p =
+          1.0 / (1.0 + fast_exp(hold_within(steepness * sign * distance, -708.0, 709.0)));
+      lambda[k] = -steepness * sign * weight * p;
+      hessian[k] = steepness * steepness * weight * (p * (1.0 - p));
+    }
+  }
+};
+
+// LambdaMART: a pair counts by the change of NDCG if its two rows changed places.
+class LambdaRankLoss final : public PairLoss {
+ public:
+  LambdaRankLoss(RankInput given, const RankParams& params) : PairLoss(std::move(given), params) {
+    best_.resize(n_queries());
+    std::vector<double> gains;
+    for (std::size_t q = 0; q < n_queries(); ++q) {
+      gains.clear();
+      for (u64 at = input_.offsets[q]; at < input_.offsets[q + 1]; ++at)
+        gains.push_back(input_.gains[input_.rows[at]]);
+      std::sort(gains.begin(), gains.end(), std::greater<>());
+      best_[q] = sum_gains(gains.data(), gains.size());
+    }
+  }
+
+ protected:
+  bool has_pairs(std::size_t q) const override { return best_[q] > 0.0; }
+
+  void weigh_pairs(std::size_t q, std::size_t i, std::size_t m, const QueryRows& query,
+                   double* weights) const override {
+    const double* const label = query.labels.data() + i + 1;
+    const double* const gain = query.gains.data() + i + 1;
+    const double* const place = discounts_.data() + i + 1;
+    const double own_label = query.labels[i], own_gain = query.gains[i], own_place = discounts_[i],
+                 factor = 1.0 / best_[q];
+    for (std::size_t k = 0; k < m; ++k) {
+      const double same = own_label == label[k] ? 0.0 : factor;
+      weights[k] = std::abs(own_gain - gain[k]) * (own_place - place[k]) * same;
+    }
+  }
+
   // One minus the NDCG of the first places; zero where no row has a gain.
   double find_value(std::size_t q, std::size_t n, QueryRows& query) const override {
     return best_[q] > 0.0 ? 1.0 - sum_gains(query.gains.data(), n) / best_[q] : 0.0;
   }
 
  private:
-  std::size_t count_first(std::size_t n) const {
-    return std::min<std::size_t>(n, params_.truncation_level);
-  }
   double sum_gains(const double* gains, std::size_t n) const {
     double sum = 0.0;
     for (std::size_t k = 0; k < count_first(n); ++k) sum += gains[k] * discounts_[k];
     return sum;
   }
 
-  // Derivatives by the score of row i of its pairs with the m rows after it.
-  void pair_up(std::size_t i, std::size_t m, double steepness, double factor, bool by_distance,
-               QueryRows& query) const {
-    const double* const s = query.scores.data() + i + 1;
-    const double* const label = query.labels.data() + i + 1;
-    const double* const gain = query.gains.data() + i + 1;
-    const double* const weight = discounts_.data() + i + 1;
-    double* const lambda = query.pair_lambdas.data();
-    double* const hessian = query.pair_hessians.data();
-    const double own = query.scores[i], own_label = query.labels[i], own_gain = query.gains[i],
-                 own_weight = discounts_[i];
-    for (std::size_t k = 0; k < m; ++k) {
-      const double distance = own - s[k];  // not negative
-      const double sign = own_label > label[k] ? 1.0 : -1.0;
-      const double same = own_label == label[k] ? 0.0 : factor;
-      double delta = std::abs(own_gain - gain[k]) * (own_weight - weight[k]) * same;
-      delta /= by_distance ? 0.01 + distance : 1.0;
-      const double p =
-          1.0 / (1.0 + fast_exp(hold_within(steepness * sign * distance, -708.0, 709.0)));
-      lambda[k] = -steepness * sign * delta * p;
-      hessian[k] = steepness * steepness * delta * (p * (1.0 - p));
-    }
-  }
-
   std::vector<double> best_;  // the largest DCG of each query
 };
 
-// RankNet: the logistic loss of all pairs of a query with different labels, divided by the number
-// of the query's other rows, so that a query counts in proportion to its rows and not to its pairs.
-class PairwiseLoss final : public RankLoss {
+// RankNet: pairs count alike, divided by the number of the query's other rows, so that a query
+// counts in proportion to its rows and not to its pairs.
+class PairwiseLoss final : public PairLoss {
  public:
-  using RankLoss::RankLoss;
+  using PairLoss::PairLoss;
 
  protected:
-  double count_pairs(std::size_t n) const override {
-    return 0.5 * static_cast<double>(n) * static_cast<double>(n);
+  bool has_pairs(std::size_t) const override { return true; }
+
+  void weigh_pairs(std::size_t, std::size_t i, std::size_t m, const QueryRows& query,
+                   double* weights) const override {
+    const double* const label = query.labels.data() + i + 1;
+    const double own_label = query.labels[i], share = 1.0 / static_cast<double>(i + m);
+    for (std::size_t k = 0; k < m; ++k) weights[k] = own_label == label[k] ? 0.0 : share;
   }
 
-  void differentiate(std::size_t, std::size_t n, QueryRows& query) const override {
-    if (n < 2) return;
-    const double steepness = params_.sigmoid, share = 1.0 / static_cast<double>(n - 1);
-    double* const lambda = query.pair_lambdas.data();
-    double* const hessian = query.pair_hessians.data();
-    for (std::size_t i = 0; i + 1 < n; ++i) {
+  // Mean over the rows. The logarithms of a row's pairs are that of a product: with the larger of
+  // the scores before the smaller, ln(1 + e^x) is the distance where the order is wrong, and the
+  // logarithm of a factor from 1 to 2 in any case.
+  double find_value(std::size_t, std::size_t n, QueryRows& query) const override {
+    if (n < 2) return 0.0;
+    double* const factor = query.pair_lambdas.data();
+    double* const wrong = query.pair_hessians.data();
+    const double steepness = params_.sigmoid;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < std::min(count_first(n), n - 1); ++i) {
       const std::size_t m = n - i - 1;
       const double* const s = query.scores.data() + i + 1;
       const double* const label = query.labels.data() + i + 1;
       const double own = query.scores[i], own_label = query.labels[i];
       for (std::size_t k = 0; k < m; ++k) {
-        const double sign = own_label > label[k] ? 1.0 : -1.0;
-        const double weight = own_label == label[k] ? 0.0 : share;
-        const double exponent = steepness * sign * (own - s[k]);
-        const double p = 1.0 / (1.0 + fast_exp(hold_within(exponent, -708.0, 709.0)));
-        lambda[k] = -steepness * sign * weight * p;
-        hessian[k] = steepness * steepness * weight * (p * (1.0 - p));
+        const double distance = steepness * (own - s[k]);  // not negative
+        const double power = fast_exp(hold_within(-distance, -708.0, 0.0));
+        factor[k] = 1.0 + (own_label == label[k] ? 0.0 : power);
+        wrong[k] = own_label < label[k] ? distance : 0.0;
       }
-      query.lambdas[i] += sum_in_order(lambda, m);
-      query.hessians[i] += sum_in_order(hessian, m);
-      for (std::size_t k = 0; k < m; ++k) {
-        query.lambdas[i + 1 + k] -= lambda[k];
-        query.hessians[i + 1 + k] += hessian[k];
-      }
+      sum += sum_in_order(wrong, m) + log_product(factor, m);
     }
-  }
-
-  // Mean over the rows.
-  double find_value(std::size_t, std::size_t n, QueryRows& query) const override {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = i + 1; j < n; ++j) {
-        if (query.labels[i] == query.labels[j]) continue;
-        const double sign = query.labels[i] > query.labels[j] ? 1.0 : -1.0;
-        sum += log_one_plus_exp(-params_.sigmoid * sign * (query.scores[i] - query.scores[j]));
-      }
-    return n < 2 ? 0.0 : sum / (static_cast<double>(n - 1) * static_cast<double>(n));
+    return sum / (static_cast<double>(n - 1) * static_cast<double>(n));
   }
 };
 

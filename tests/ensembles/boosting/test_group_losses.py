@@ -41,14 +41,15 @@ def test_gradients_are_those_of_the_twin(objective, kind):
     assert (h >= 0).all()
 
 
+@pytest.mark.parametrize("objective", ["lambdarank", "pairwise"])
 @pytest.mark.parametrize("options", [{"truncation_level": 3}, {"normalize": False}, {"sigmoid": 2.0}])
-def test_options_of_lambdarank(options):
+def test_options_of_pairs(objective, options):
     rng = np.random.default_rng(4)
     target = make_queries(rng)
     scores = rng.normal(size=len(target))
-    g, h = RankingLoss("lambdarank", **options).bind(target, None).find_gradients(scores[:, None])
+    g, h = RankingLoss(objective, **options).bind(target, None).find_gradients(scores[:, None])
     named = {"level" if name == "truncation_level" else name: value for name, value in options.items()}
-    twin_g, twin_h = find_twin("lambdarank", target, scores, **named)
+    twin_g, twin_h = find_twin(objective, target, scores, **named)
     np.testing.assert_allclose(g[:, 0], twin_g, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(h[:, 0], twin_h, rtol=1e-8, atol=1e-9)
 
@@ -71,12 +72,25 @@ def test_loss_is_the_mean_over_queries(objective):
     assert RankingLoss(objective).measure(target, scores[:, None], weights) == pytest.approx(mean, rel=1e-10)
 
 
-@pytest.mark.parametrize("objective", ["pairwise", "listwise"])
-def test_gradients_are_derivatives_of_the_loss(objective):
+@pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
+@pytest.mark.parametrize("level", [3, 2000])
+def test_pairwise_loss_of_a_long_query(scale, level):
+    rng = np.random.default_rng(12)
+    labels, scores = rng.integers(0, 3, 1100).astype(float), scale * rng.normal(size=1100)
+    loss = RankingLoss("pairwise", sigmoid=0.7, truncation_level=level)
+    found = loss.measure(np.stack([labels, np.zeros(1100)], axis=1), scores[:, None], None)
+    place = np.argsort(np.argsort(-scores, kind="stable"))
+    kept = (labels[:, None] > labels) & (np.minimum(place[:, None], place) < level)
+    losses = np.logaddexp(0.0, 0.7 * (scores - scores[:, None]))
+    assert found == pytest.approx(losses[kept].sum() / (1100 * 1099), rel=1e-9)
+
+
+@pytest.mark.parametrize(("objective", "level"), [("pairwise", 30), ("pairwise", 3), ("listwise", 30)])
+def test_gradients_are_derivatives_of_the_loss(objective, level):
     rng = np.random.default_rng(6)
     target = make_queries(rng, n_rows=40, n_queries=4)
     target = target[target[:, 1] == 2.0]
-    scores, loss = rng.normal(size=(len(target), 1)), RankingLoss(objective)
+    scores, loss = rng.normal(size=(len(target), 1)), RankingLoss(objective, truncation_level=level, normalize=False)
     g, _ = loss.bind(target, None).find_gradients(np.asfortranarray(scores))
     for row in range(len(target)):
         step = np.zeros_like(scores)

@@ -96,13 +96,13 @@ HuberAlpha: TypeAlias = Annotated[
 
 RankLossName: TypeAlias = Annotated[
     Literal["lambdarank", "pairwise", "listwise"],
-    "What is minimised: LambdaMART's loss of pairs, weighted by the change of NDCG; RankNet's loss of all pairs; or "
+    "What is minimised: LambdaMART's loss of pairs, weighted by the change of NDCG; RankNet's loss of pairs alike; or "
     "the cross entropy of a query's scores with its gains.",
 ]
 TruncationLevel: TypeAlias = Annotated[
     Annotated[int, Interval(1, None)],
-    "Of ``loss='lambdarank'``: each pair has a row among so many first places, and NDCG is that of these places. "
-    "Somewhat larger than the number of places that matter.",
+    "Of the losses of pairs: each pair has a row among so many first places by the scores so far, and the NDCG of "
+    "``loss='lambdarank'`` is that of these places. Somewhat larger than the number of places that matter.",
 ]
 PairSteepness: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None, closed="neither")],
@@ -110,7 +110,7 @@ PairSteepness: TypeAlias = Annotated[
 ]
 RankNormalize: TypeAlias = Annotated[
     bool,
-    "Of ``loss='lambdarank'``: divide pairs by the distance of their scores, and the gradients of a query by a "
+    "Of the losses of pairs: divide pairs by the distance of their scores, and the gradients of a query by a "
     "function of their sum, so that no query dominates.",
 ]
 RankScoring: TypeAlias = Annotated[

@@ -104,9 +104,10 @@ class GradientBoostingRanker(BaseGradientBoosting):
     ``|2^y_i - 2^y_j| |1 / log2(1 + r_i) - 1 / log2(1 + r_j)| / maxDCG``,
 
     with r the places by the scores so far. One row of each pair is among the first ``truncation_level``. The
-    conventions are LightGBM's. ``"pairwise"`` is RankNet [Burges2005]: all pairs, without that factor, divided by the
-    number of other rows of the query. ``"listwise"`` is the cross entropy of the softmax of a query's scores with the
-    shares of its gains 2^y - 1 [Cao2007, Bruch2019].
+    conventions are LightGBM's. ``"pairwise"`` is RankNet [Burges2005]: the same pairs, without that factor, divided by
+    the number of other rows of the query. With ``normalize`` both weigh pairs by the distance of their scores, and
+    queries by the sum of their gradients. ``"listwise"`` is the cross entropy of the softmax of a query's scores with
+    the shares of its gains 2^y - 1 [Cao2007, Bruch2019].
 
     Rows of a query need not be adjacent. ``qid`` is requested by metadata routing, so that the ranker works in
     pipelines, `GridSearchCV` and `cross_validate`. Rows are held out for early stopping by whole queries.

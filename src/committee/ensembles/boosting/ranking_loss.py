@@ -33,10 +33,10 @@ class RankingLoss(GroupLoss):
     sigmoid : float
         Steepness of the logistic loss of a pair.
     truncation_level : int
-        Of lambdarank: every pair has a row among so many first ones, and NDCG is that of the first ones.
+        Of pairs: each has a row among so many first ones by the scores; lambdarank's NDCG is that of the first ones.
     normalize : bool
-        Of lambdarank: whether pairs are divided by the distance of their scores, and the gradients of a query by a
-        function of their sum, as LightGBM does.
+        Whether pairs are divided by the distance of their scores, and the gradients of a query by a function of their
+        sum, as LightGBM and XGBoost do.
     """
 
     objective: RankingLossName = "lambdarank"
