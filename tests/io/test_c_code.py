@@ -117,6 +117,30 @@ def test_values(name: str, tmp_path: Path) -> None:
     assert_array_equal(found, model.predict(X).reshape(len(X), -1))
 
 
+@pytest.mark.parametrize("n_trees", [3, 8, 19])
+def test_trees_that_are_walked_at_once(n_trees: int, tmp_path: Path) -> None:
+    """Whole groups of trees and the rest; rows with and without missing values, which go left or right."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] + np.abs(X[:, 1]) + (X[:, 2] > 0.5)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = committee.GradientBoostingRegressor(n_estimators=n_trees, max_leaf_nodes=7).fit(X, y)
+    lost = (model.to_tree_model().trees.nodes["tag"] >> 29) & 1
+    assert 0 < lost.sum() < len(lost)
+    compiled = CompiledModel(model, tmp_path)
+    assert "step_known_0" in compiled.source.code
+    assert_array_equal(compiled.ask("predict", X)[:, 0], model.predict(X))
+
+
+def test_wide_rows_are_not_looked_through(tmp_path: Path) -> None:
+    X = np.random.default_rng(6).normal(size=(200, 30))
+    X[::3, 4] = np.nan
+    model = committee.GradientBoostingRegressor(n_estimators=3).fit(X, np.nan_to_num(X[:, 4]) + X[:, 5])
+    compiled = CompiledModel(model, tmp_path)
+    assert "step_known_0" not in compiled.source.code
+    assert_array_equal(compiled.ask("predict", X)[:, 0], model.predict(X))
+
+
 def test_many_members_of_a_mean(tmp_path: Path) -> None:
     X = draw_table()
     model = committee.AdaBoostRegressor(committee.DecisionTreeRegressor(max_depth=2), n_estimators=300, algorithm="rt")

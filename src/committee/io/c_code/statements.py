@@ -199,7 +199,7 @@ class FormulaWriter:
         self._kept += [term, term.trees]
         if id(term.trees) not in self._arenas:
             arena = self._arenas[id(term.trees)] = len(self._arenas)
-            code, needed = write_arena(arena, term.trees)
+            code, needed = write_arena(arena, term.trees, term.inputs[0].width)
             self.definitions.append(code)
             self._need(*needed)
         name = self._sums[id(term)] = f"sum_trees_{len(self._sums)}"

@@ -15,51 +15,115 @@ if TYPE_CHECKING:
 
 __all__ = ["write_arena", "write_tree_sum"]
 
-_LEAF, _CATEGORICAL = np.uint32(1 << 31), np.uint32(1 << 30)
+_LEAF, _CATEGORICAL, _MISSING_LEFT = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
 
-_WALK = """\
-static uint32_t find_leaf_{k}(const double *x, uint32_t tree) {{
-  const struct node_{k} *const root = nodes_{k} + first_nodes_{k}[tree];
-  const struct node_{k} *at = root;
-  while (!(at->tag & 0x80000000u)) {{
-    const double v = x[at->tag & 0xfffffffu];
-    uint32_t right;
-    if (v != v)
-      right = !(at->tag & 0x20000000u);
-{categories}    else
-      right = !(v <= at->threshold);
-    at = root + at->left + right;
-  }}
-  return first_leaves_{k}[tree] + at->left;
+#: Trees that a row walks at once: their steps do not wait for one another, and no branch has to be guessed.
+_LANES = 8
+#: Columns a tree up to which it pays to look whether a row has missing values before it walks the trees.
+_MOST_LOOKED_AT = 8
+
+_STEP = """\
+/* The child of a node; a leaf is its own child. */
+static inline uint32_t step_{k}(const double *x, uint32_t at) {{
+  const struct node_{k} *const node = nodes_{k} + at;
+  const double v = x[node->tag & 0xfffffffu];
+  uint32_t right = !(v <= node->threshold);
+{special}  return node->left + (right & ~(node->tag >> 31));
 }}
 """
 _CATEGORIES = """\
-    else if (at->tag & 0x40000000u)
-      right = !holds_code(words_{k} + first_words_{k}[(uint32_t)at->threshold],
-                          first_words_{k}[(uint32_t)at->threshold + 1] - first_words_{k}[(uint32_t)at->threshold], v);
+  if (node->tag & 0x40000000u) {{
+    const uint32_t *const first = first_words_{k} + (uint32_t)node->threshold;
+    right = !holds_code(words_{k} + first[0], first[1] - first[0], v);
+  }}
+"""
+_MISSING = "  right &= ~((uint32_t)(v != v) & node->tag >> 29);\n"
+_KNOWN_STEP = """\
+/* The same for a row without missing values: every number is at most the threshold of a leaf. */
+static inline uint32_t step_known_{k}(const double *x, uint32_t at) {{
+  const struct node_{k} *const node = nodes_{k} + at;
+  return node->left + !(x[node->tag & 0xfffffffu] <= node->threshold);
+}}
+"""
+_WALK = """\
+/* The leaves of a tree and of those that follow. */
+static void find{known}_leaves_{k}(const double *x, uint32_t tree, uint32_t *leaves) {{
+{together}  for (; tree < {n_trees}; ++tree) {{
+    uint32_t at = roots_{k}[tree];
+    while (!(nodes_{k}[at].tag >> 31)) at = step{known}_{k}(x, at);
+    *leaves++ = leaf_numbers_{k}[at];
+  }}
+}}
 """
 
 
-def write_arena(k: int, trees: Trees) -> tuple[str, set[str]]:
-    """The arrays of an arena and the function ``find_leaf_k``; and the functions that this calls."""
-    nodes = trees.nodes
-    kind, thresholds = _read_thresholds(nodes)
-    values: AnyArray = np.asarray(trees.values)
-    rows = zip(write_items(thresholds), nodes["left"].tolist(), nodes["tag"].tolist(), strict=True)
-    items = (f"{{{threshold},{left},{tag}u}}" for threshold, left, tag in rows)
-    with_sets = bool((nodes["tag"] & _CATEGORICAL & ~(nodes["tag"] & _LEAF)).any()) and len(trees.category_words) > 0
+def _write_walk(k: int, n_trees: int, known: str) -> str:
+    """The function that finds the leaves of up to `_LANES` trees."""
+    lanes = range(_LANES)
+    together = [
+        f"  if (tree + {_LANES} <= {n_trees}) {{",
+        "    uint32_t " + ", ".join(f"a{i} = roots_{k}[tree + {i}]" for i in lanes) + ";",
+        f"    while (!(({' & '.join(f'nodes_{k}[a{i}].tag' for i in lanes)}) >> 31)) {{",
+        *(f"      a{i} = step{known}_{k}(x, a{i});" for i in lanes),
+        "    }",
+        *(f"    leaves[{i}] = leaf_numbers_{k}[a{i}];" for i in lanes),
+        "    return;",
+        "  }",
+    ]
+    return _WALK.format(
+        k=k, known=known, n_trees=n_trees, together="\n".join(together) + "\n" if n_trees >= _LANES else ""
+    )
+
+
+def write_arena(k: int, trees: Trees, n_columns: int) -> tuple[str, set[str]]:
+    """The arrays of an arena and the functions that find leaves; and the functions that these call."""
+    kind, items, leaf_numbers = _list_nodes(k, trees)
     parts = [
         f"struct node_{k} {{\n  {kind} threshold;\n  uint32_t left, tag;\n}};\n",
-        f"static const struct node_{k} nodes_{k}[{len(nodes)}] = {{\n{wrap_items(items)}\n}};\n",
-        write_array(f"first_nodes_{k}", _narrow(trees.node_offsets)),
-        write_array(f"first_leaves_{k}", _narrow(trees.leaf_offsets)),
-        write_array(f"values_{k}", values),
+        f"#define LEAF_{k}(at) {{INFINITY,at,0x80000000u}}",
+        f"static const struct node_{k} nodes_{k}[{len(items)}] = {{\n{wrap_items(items)}\n}};\n",
+        write_array(f"leaf_numbers_{k}", _narrow(leaf_numbers)),
+        write_array(f"roots_{k}", _narrow(np.asarray(trees.node_offsets)[:-1])),
+        write_array(f"values_{k}", np.asarray(trees.values)),
     ]
+    special, with_sets = "", _has_sets(trees)
     if with_sets:
         parts.append(write_array(f"first_words_{k}", np.asarray(trees.category_offsets)))
         parts.append(write_array(f"words_{k}", np.asarray(trees.category_words)))
-    parts.append(_WALK.format(k=k, categories=_CATEGORIES.format(k=k) if with_sets else ""))
+        special += _CATEGORIES.format(k=k)
+    if (trees.nodes["tag"] & _MISSING_LEFT).any():
+        special += _MISSING
+    parts += [_STEP.format(k=k, special=special), _write_walk(k, trees.n_trees, "")]
+    if _looks_for_missing(trees, n_columns):
+        parts += [_KNOWN_STEP.format(k=k), _write_walk(k, trees.n_trees, "_known")]
     return "\n".join(parts), {"holds"} if with_sets else set()
+
+
+def _has_sets(trees: Trees) -> bool:
+    tags = np.asarray(trees.nodes["tag"])
+    return bool(((tags & _CATEGORICAL != 0) & (tags & _LEAF == 0)).any()) and len(trees.category_words) > 0
+
+
+def _looks_for_missing(trees: Trees, n_columns: int) -> bool:
+    return not _has_sets(trees) and n_columns <= _MOST_LOOKED_AT * trees.n_trees
+
+
+def _list_nodes(k: int, trees: Trees) -> tuple[str, list[str], AnyArray]:
+    """The type of thresholds, the nodes in C, and the number of each leaf among all leaves, zero for other nodes.
+
+    A node that splits by categories has the number of its set in place of a threshold. Children are named by their
+    place in the arena.
+    """
+    tags, lefts = np.asarray(trees.nodes["tag"]), np.asarray(trees.nodes["left"]).astype(np.int64)
+    first_nodes, first_leaves = (np.asarray(own).astype(np.int64) for own in (trees.node_offsets, trees.leaf_offsets))
+    tree_of = np.repeat(np.arange(trees.n_trees), np.diff(first_nodes))
+    is_leaf = tags & _LEAF != 0
+    kind, thresholds = _read_thresholds(trees.nodes)
+    rows = zip(write_items(thresholds), (lefts + first_nodes[tree_of]).tolist(), tags.tolist(), strict=True)
+    items = [f"{{{threshold},{left},{tag}u}}" for threshold, left, tag in rows]
+    for at in np.flatnonzero(is_leaf).tolist():
+        items[at] = f"LEAF_{k}({at})"
+    return kind, items, np.where(is_leaf, lefts + first_leaves[tree_of], 0)
 
 
 def _read_thresholds(nodes: AnyArray) -> tuple[str, AnyArray]:
@@ -97,19 +161,31 @@ def write_tree_sum(name: str, k: int, term: TreeTerm) -> str:
         body = [f"for (c = 0; c < {n_values}; ++c) {target}[c] += {times}(double)value[c];"]
     else:
         body = _write_shares(outputs, f"{weight} * " if weight else "")
-    uses_total = any("total" in line for line in body)
-    declared = "  uint32_t tree;\n  size_t c;\n" + ("  double total;\n" if uses_total else "")
-    if term.combine == "vote":
-        declared += "  size_t best;\n"
     value_type = {"u1": "uint8_t", "u2": "uint16_t", "u4": "uint32_t", "f8": "double"}[trees.values.dtype.str[1:]]
-    lines = "\n".join(f"    {line}" for line in body)
-    divide = "" if term.combine != "mean" else f"  for (c = 0; c < {term.width}; ++c) out[c] /= {term.divisor!r};\n"
+    declared = [f"uint32_t tree, leaves[{_LANES}];", "size_t c;"]
+    declared += ["double total;"] if any("total" in line for line in body) else []
+    declared += ["size_t best;"] if term.combine == "vote" else []
+    look, find = [], f"find_leaves_{k}(x, tree, leaves);"
+    n_columns = term.inputs[0].width
+    if _looks_for_missing(trees, n_columns):
+        declared.append("int missing = 0;")
+        look = [f"for (c = 0; c < {n_columns}; ++c) missing |= x[c] != x[c];"]
+        find = f"(missing ? find_leaves_{k} : find_known_leaves_{k})(x, tree, leaves);"
+    lines = [
+        *declared,
+        *look,
+        f"for (c = 0; c < {term.width}; ++c) out[c] = 0.0;",
+        f"for (tree = 0; tree < {trees.n_trees}; ++tree) {{",
+        f"  const {value_type} *value;",
+        f"  if (tree % {_LANES} == 0) {find}",
+        f"  value = values_{k} + (size_t)leaves[tree % {_LANES}] * {n_values};",
+        *(f"  {line}" for line in body),
+        "}",
+    ]
+    if term.combine == "mean":
+        lines.append(f"for (c = 0; c < {term.width}; ++c) out[c] /= {term.divisor!r};")
     parts.append(
-        f"static void {name}(const double *x, double *out) {{\n{declared}"
-        f"  for (c = 0; c < {term.width}; ++c) out[c] = 0.0;\n"
-        f"  for (tree = 0; tree < {trees.n_trees}; ++tree) {{\n"
-        f"    const {value_type} *const value = values_{k} + (size_t)find_leaf_{k}(x, tree) * {n_values};\n"
-        f"{lines}\n  }}\n{divide}}}\n"
+        f"static void {name}(const double *x, double *out) {{\n" + "".join(f"  {one}\n" for one in lines) + "}\n"
     )
     return "\n".join(parts)
 
