@@ -106,7 +106,6 @@ void VectorSearch::scan_categories(const VectorColumn& column, BoostSplit& best)
   const std::size_t width = total_.size(), last = width - 1;
   const u32 n_entries = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
-  std::vector<u32> order;
   extra_l2_ = params_.category_l2;
   for (std::size_t k = 0; k < last; ++k) {
     const double row = static_cast<double>(hessian_of(total_[k])) / count_copies(total_[last]);
@@ -119,12 +118,7 @@ void VectorSearch::scan_categories(const VectorColumn& column, BoostSplit& best)
                               std::max(params_.category_smooth * row, 1.0)),
                          category);
     }
-    std::sort(keyed.begin(), keyed.end());
-    order.clear();
-    for (const auto& [key, category] : keyed) order.push_back(category);
-    scan_prefixes(column, order, best);
-    std::reverse(order.begin(), order.end());
-    scan_prefixes(column, order, best);
+    scan_both_ways(keyed, [&](std::span<const u32> order) { scan_prefixes(column, order, best); });
   }
   extra_l2_ = 0.0;
 }
@@ -142,14 +136,7 @@ void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32
     const double gain = measure_gain();
     if (gain > found) found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
   }
-  if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
-    return;
-  best = BoostSplit{};
-  best.gain = found;
-  best.feature = column.feature;
-  best.split_bin = static_cast<u32>(length - 1);
-  best.left = n_left;
-  best.take_categories(order.first(length), column.n_bins);
+  best.take_categories(found, column.feature, n_left, order.first(length), column.n_bins);
 }
 
 }  // namespace committee

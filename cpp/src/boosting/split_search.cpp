@@ -396,12 +396,7 @@ void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
     const double g = static_cast<double>(plan_.halves.gradient(column.histogram[category]));
     keyed.emplace_back(find_category_key(g, h, params_.category_smooth, row), category);
   }
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<u32> order;
-  for (const auto& [key, category] : keyed) order.push_back(category);
-  scan_prefixes(column, order, best);
-  std::reverse(order.begin(), order.end());
-  scan_prefixes(column, order, best);
+  scan_both_ways(keyed, [&](std::span<const u32> order) { scan_prefixes(column, order, best); });
 }
 
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
@@ -422,18 +417,17 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
                                         static_cast<double>(plan_.halves.hessian(left.sum)));
     if (gain > found) found = gain, length = k + 1, best_sum = left.sum;
   }
-  found -= params_.gamma;
-  if (length == 0 || !(found > best.gain || (found == best.gain && column.feature < best.feature)))
-    return;
-  best = BoostSplit{};
-  best.gain = found;
-  best.feature = column.feature;
-  best.split_bin = static_cast<u32>(length - 1);
-  best.left = best_sum;
-  best.take_categories(order.first(length), column.n_bins);
+  best.take_categories(found - params_.gamma, column.feature, best_sum, order.first(length),
+                       column.n_bins);
 }
 
-void BoostSplit::take_categories(std::span<const u32> categories, u32 n_bins) {
+void BoostSplit::take_categories(double found, u32 of_feature, i64 left_sum,
+                                 std::span<const u32> categories, u32 n_bins) {
+  if (categories.empty() || !(found > gain || (found == gain && of_feature < feature))) return;
+  gain = found;
+  feature = of_feature;
+  left = left_sum;
+  split_bin = static_cast<u32>(categories.size() - 1);
   categorical = has_missing = true;
   missing_left = false;
   left_codes.assign((n_bins + 31) / 32, 0u);

@@ -32,13 +32,26 @@ struct BoostSplit {
   i64 left = 0;                 // sum of the words of the left child
   std::vector<u32> left_codes;  // categorical: bit set
   bool found() const { return feature != kNone; }
-  // By category: these go left (n_bins: missing values).
-  void take_categories(std::span<const u32> categories, u32 n_bins);
+  // By category: these go left (n_bins: missing values), if no other split is better.
+  void take_categories(double found, u32 of_feature, i64 left_sum, std::span<const u32> categories,
+                       u32 n_bins);
   // A total order, so that the winner does not depend on the order of the search.
   bool beats(const BoostSplit& other) const {
     return gain != other.gain ? gain > other.gain : feature < other.feature;
   }
 };
+
+// Calls scan(order) with the categories in the order of their keys, and in the opposite one.
+template <class Scan>
+void scan_both_ways(std::vector<std::pair<double, u32>>& keyed, Scan&& scan) {
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<u32> order;
+  order.reserve(keyed.size());
+  for (const auto& [key, category] : keyed) order.push_back(category);
+  scan(std::span<const u32>(order));
+  std::reverse(order.begin(), order.end());
+  scan(std::span<const u32>(order));
+}
 
 // What stays the same while a tree grows.
 struct SearchPlan {

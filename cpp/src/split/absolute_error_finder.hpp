@@ -58,7 +58,10 @@ class MedianTree {
 };
 
 template <bool kMulti>
-class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> {
+class AbsoluteErrorFinder final : public SortedRowsFinder<MomentAccumulator<kMulti>> {
+  using Base = SortedRowsFinder<MomentAccumulator<kMulti>>;
+  using Base::code_of, Base::index_of;
+
  public:
   using Accumulator = MomentAccumulator<kMulti>;
   using Element = typename Accumulator::Element;
@@ -87,24 +90,8 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
     return true;
   }
 
-  const Element* best_left() const override {
-    throw std::logic_error("medians are not sums over the left side");
-  }
   double measure_decrease(const Candidate& best) override {
     return std::max(0.0, node_deviation_ + best.score);
-  }
-
-  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) override { return refuse(); }
-  std::size_t most_few() const override { return 0; }
-  bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
-    return refuse();
-  }
-  void take_single(std::span<const SingleBoundary>, const Element*, Candidate&) override {
-    refuse();
-  }
-  bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
-                       Candidate&) override {
-    return refuse();
   }
 
  private:
@@ -115,12 +102,6 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
     i64 left_weight;
     double left_median, right_median;
   };
-  [[noreturn]] static bool refuse() {
-    throw std::logic_error("absolute error has no histogram form");
-  }
-  static u32 code_of(const SortedRows& rows, std::size_t i) {
-    return static_cast<u32>(rows.keyed[i] >> 32);
-  }
   u32 n_outputs() const { return kMulti ? accumulator_.n_outputs : 1; }
   i64 target(const Item& item, u32 output) const {
     if constexpr (kMulti) {
@@ -170,7 +151,7 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
   }
 
   void insert_row(const SortedRows& rows, const Item* items, std::size_t i, u32 output) {
-    const u32 index = static_cast<u32>(rows.keyed[i]);
+    const std::size_t index = index_of(rows, i);
     const i64 w = items[index].weight;
     set_.insert(places_[output * rows.keyed.size() + index], w, w * target(items[index], output));
   }
@@ -183,14 +164,14 @@ class AbsoluteErrorFinder final : public SplitFinder<MomentAccumulator<kMulti>> 
       if (missing_left) {
         for (std::size_t i = n_values; i < n; ++i) {
           insert_row(rows, items, i, o);
-          weight += items[static_cast<u32>(rows.keyed[i])].weight;
+          weight += items[index_of(rows, i)].weight;
         }
       }
       std::size_t done = 0;
       for (auto& b : boundaries_) {
         for (; done < b.position; ++done) {
           insert_row(rows, items, done, o);
-          weight += items[static_cast<u32>(rows.keyed[done])].weight;
+          weight += items[index_of(rows, done)].weight;
         }
         b.left_weight = weight;
         settle(b, o, n, b.left_median);

@@ -62,7 +62,7 @@ class SquaredRisk {
   i64 total_weight_ = 0, value_ = 0;
 };
 
-class LogRankFinder final : public SplitFinder<MomentAccumulator<false>> {
+class LogRankFinder final : public SortedRowsFinder<MomentAccumulator<false>> {
  public:
   using Accumulator = MomentAccumulator<false>;
   explicit LogRankFinder(const Accumulator& accumulator) : accumulator_(accumulator) {}
@@ -101,21 +101,6 @@ class LogRankFinder final : public SplitFinder<MomentAccumulator<false>> {
   }
 
   double measure_decrease(const Candidate& best) override { return best.score; }
-  const Element* best_left() const override {
-    throw std::logic_error("risk tables are not sums over the left side");
-  }
-  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) override { return refuse(); }
-  std::size_t most_few() const override { return 0; }
-  bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) override {
-    return refuse();
-  }
-  void take_single(std::span<const SingleBoundary>, const Element*, Candidate&) override {
-    refuse();
-  }
-  bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
-                       Candidate&) override {
-    return refuse();
-  }
 
  private:
   static constexpr double kMostCounted = 8192;  // weight of a node whose V is counted in integers
@@ -130,14 +115,6 @@ class LogRankFinder final : public SplitFinder<MomentAccumulator<false>> {
     i64 score = 0, weight = 0, risk = 0;
     std::size_t n = 0;
   };
-
-  [[noreturn]] static bool refuse() { throw std::logic_error("log-rank has no histogram form"); }
-  static u32 code_of(const SortedRows& rows, std::size_t i) {
-    return static_cast<u32>(rows.keyed[i] >> 32);
-  }
-  static std::size_t index_of(const SortedRows& rows, std::size_t i) {
-    return static_cast<u32>(rows.keyed[i]);
-  }
 
   // The node's risk table, and its rows as the sweeps read them.
   void prepare(const Item* items, std::size_t n) {

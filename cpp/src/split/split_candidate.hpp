@@ -188,6 +188,40 @@ class SplitFinder {
   virtual const Element* best_left() const = 0;
 };
 
+// A finder whose score is no function of sums over the left side: it reads rows sorted by code, and
+// has no histogram form.
+template <class Accumulator>
+class SortedRowsFinder : public SplitFinder<Accumulator> {
+ public:
+  using Element = typename Accumulator::Element;
+  using Item = typename Accumulator::Item;
+  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) final { return refuse(); }
+  std::size_t most_few() const final { return 0; }
+  bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) final {
+    return refuse();
+  }
+  void take_single(std::span<const SingleBoundary>, const Element*, Candidate&) final { refuse(); }
+  bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
+                       Candidate&) final {
+    return refuse();
+  }
+  const Element* best_left() const final {
+    refuse();
+    return nullptr;
+  }
+
+ protected:
+  static u32 code_of(const SortedRows& rows, std::size_t i) {
+    return static_cast<u32>(rows.keyed[i] >> 32);
+  }
+  static std::size_t index_of(const SortedRows& rows, std::size_t i) {
+    return static_cast<u32>(rows.keyed[i]);
+  }
+
+ private:
+  static bool refuse() { throw std::logic_error("the criterion has no histogram form"); }
+};
+
 template <class Accumulator>
 std::unique_ptr<SplitFinder<Accumulator>> make_finder(const Accumulator& accumulator,
                                                       const std::string& criterion);

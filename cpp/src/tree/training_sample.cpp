@@ -92,19 +92,32 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   return fixed;
 }
 
-Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source) {
-  Sample<BinaryAccumulator> sample;
-  sample.accumulator.counted = source.weights.weights.empty();
+namespace {
+
+// Rows with a weight, as fill(item, row, weight) writes them.
+template <class Accumulator, class Fill>
+void take_rows(const SampleSource& source, Sample<Accumulator>& sample, Fill&& fill) {
   sample.weight_unit = source.weights.unit;
   sample.weighted = !source.weights.weights.empty();
   sample.counts = source.weights.counts;
-  sample.heaviest = source.weights.largest;
-  sample.items = allocate_items<BinaryAccumulator::Item>(source.weights, source.n_rows, sample.n);
+  using Item = typename Accumulator::Item;
+  sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
-    const u32 w = static_cast<u32>(source.weights[i]);
-    if (w > 0) sample.items[at++] = {static_cast<u32>(i), w | (w * source.target.labels[i]) << 16};
+    if (const u64 w = source.weights[i]; w > 0) fill(sample.items[at++], static_cast<u32>(i), w);
   }
+}
+
+}  // namespace
+
+Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source) {
+  Sample<BinaryAccumulator> sample;
+  sample.accumulator.counted = source.weights.weights.empty();
+  sample.heaviest = source.weights.largest;
+  take_rows(source, sample, [&](auto& item, u32 row, u64 weight) {
+    const u32 w = static_cast<u32>(weight);
+    item = {row, w | (w * source.target.labels[row]) << 16};
+  });
   return sample;
 }
 
@@ -120,22 +133,13 @@ Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source) {
   accumulator.counted = source.counted;
   if constexpr (sizeof(S) == 4) accumulator.fill_up();
   accumulator.labels = source.target.labels.data();
-  sample.weight_unit = source.weights.unit;
-  sample.weighted = !source.weights.weights.empty();
-  sample.counts = source.weights.counts;
   sample.heaviest = source.weights.largest;
-  using Item = typename ClassAccumulator<S>::Item;
-  sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < source.n_rows; ++i) {
-    const u64 w = source.weights[i];
-    if (w == 0) continue;
-    Item& item = sample.items[at++];
-    item.row = static_cast<u32>(i);
-    item.label =
-        static_cast<decltype(item.label)>(source.target.labels[i * accumulator.outputs.size()]);
-    item.weight = static_cast<decltype(item.weight)>(w);
-  }
+  take_rows(source, sample,
+            [&, n_outputs = accumulator.outputs.size()](auto& item, u32 row, u64 weight) {
+              item.row = row;
+              item.label = static_cast<decltype(item.label)>(source.target.labels[row * n_outputs]);
+              item.weight = static_cast<decltype(item.weight)>(weight);
+            });
   return sample;
 }
 
@@ -147,20 +151,11 @@ Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source,
   sample.accumulator.n_outputs = n_outputs;
   sample.accumulator.targets = sample.targets.values.data();  // stays valid when the sample moves
   sample.accumulator.values = source.target.values.data();
-  sample.weight_unit = source.weights.unit;
-  sample.weighted = !source.weights.weights.empty();
-  sample.counts = source.weights.counts;
-  using Item = typename MomentAccumulator<kMulti>::Item;
-  sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < source.n_rows; ++i) {
-    const u64 w = source.weights[i];
-    if (w == 0) continue;
-    Item& item = sample.items[at++];
-    item.row = static_cast<u32>(i);
-    item.weight = static_cast<u32>(w);
-    if constexpr (!kMulti) item.wy = static_cast<i64>(w) * sample.targets.values[i];
-  }
+  take_rows(source, sample, [&](auto& item, u32 row, u64 weight) {
+    item.row = row;
+    item.weight = static_cast<u32>(weight);
+    if constexpr (!kMulti) item.wy = static_cast<i64>(weight) * sample.targets.values[row];
+  });
   return sample;
 }
 
