@@ -20,7 +20,7 @@ from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.presets import PRESETS
-from committee.automatic.several_targets import SeveralTargetsMixin
+from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
@@ -131,30 +131,23 @@ class BaseCommittee(
         seed = resolve_seed(self.random_state)
         deadline = None if self.time_budget is None else started + self.time_budget
         fit = self._fit_outputs if has_several_columns(y) else self._fit_output
-        fit(X, y, sample_weight, groups, seed, deadline)
+        fit(GivenTable(X, y, sample_weight, groups, seed, deadline))
         return self
 
-    def _fit_output(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        seed: int,
-        deadline: float | None,
-    ) -> None:
+    def _fit_output(self, given: GivenTable) -> None:
         """Fit to one target."""
-        counted = find_counted_rows(X, y, sample_weight, getattr(self, "class_weight", None), type(self).__name__)
+        y, sample_weight, seed = given.y, given.sample_weight, given.seed
+        counted = find_counted_rows(given.X, y, sample_weight, getattr(self, "class_weight", None), type(self).__name__)
         with threadpool_limits(1, "blas"):
-            texts = fit_text_reader(X, self.text_columns, self.categorical_features, counted)
-        X, tfidf = texts.split_texts(X)
+            texts = fit_text_reader(given.X, self.text_columns, self.categorical_features, counted)
+        X, tfidf = texts.split_texts(given.X)
         dataset = self._take_in(X, y, sample_weight)
         table, with_words = texts.add_topics(dataset.X, tfidf)
         target = dataset.target
         assert target is not None
-        training = self._make_training_set(dataset, target, table, groups)
+        training = self._make_training_set(dataset, target, table, given.groups)
         folds = self._plan_folds(training, seed)
-        context = self._make_context(dataset, training, seed, deadline)
+        context = self._make_context(dataset, training, seed, given.deadline)
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         views = make_views(training, with_words, context.classify)
         members, seconds = self._fit_portfolio(views, folds, context, combiner)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +28,22 @@ if TYPE_CHECKING:
 
     from committee.engines.formula import FormulaTerm
 
-__all__ = ["SeveralTargetsMixin"]
+__all__ = ["GivenTable", "SeveralTargetsMixin"]
 
 #: Fitted attributes of a committee of one target, or of a table with names, that a later fit may lack.
 _SINGLE = ("weights_", "power_", "score_trace_", "latency_us_", "_oof_errors", "feature_names_in_")
+
+
+@dataclass(frozen=True)
+class GivenTable:
+    """What `fit` of a committee was given, with the seed and the time at which it should end."""
+
+    X: Any
+    y: Any
+    sample_weight: ArrayLike | None
+    groups: ArrayLike | None
+    seed: int
+    deadline: float | None
 
 
 class SeveralTargetsMixin(MultiOutputMixin):  # type: ignore[misc]
@@ -40,28 +53,20 @@ class SeveralTargetsMixin(MultiOutputMixin):  # type: ignore[misc]
     """A committee for each target, instead of members, if there are several targets."""
     n_outputs_: int
 
-    def _fit_outputs(
-        self: Any,
-        X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        seed: int,
-        deadline: float | None,
-    ) -> None:
+    def _fit_outputs(self: Any, given: GivenTable) -> None:
         """Fit a committee to each column of y; an equal share of the time that is left is the budget of the next."""
-        labels = read_target(y, count_rows(X), type(self).__name__, multi_output=True)
+        labels = read_target(given.y, count_rows(given.X), type(self).__name__, multi_output=True)
         n_outputs = labels.shape[1]
-        outputs = [clone(self).set_params(random_state=seed) for _ in range(n_outputs)]
+        outputs = [clone(self).set_params(random_state=given.seed) for _ in range(n_outputs)]
         if hasattr(self, "class_weight"):
             rules = list_rules(self.class_weight, n_outputs, type(self).__name__)
             for output, rule in zip(outputs, rules, strict=True):
                 output.class_weight = rule
         for k, output in enumerate(outputs):
             now = time.perf_counter()
-            own_deadline = None if deadline is None else now + (deadline - now) / (n_outputs - k)
+            deadline = None if given.deadline is None else now + (given.deadline - now) / (n_outputs - k)
             with _name_target(k):
-                output._fit_output(X, labels[:, k], sample_weight, groups, seed, own_deadline)
+                output._fit_output(replace(given, y=labels[:, k], deadline=deadline))
         self._replace_fitted(_join_attributes(outputs), _SINGLE)
 
     def _has_several(self) -> bool:

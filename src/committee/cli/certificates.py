@@ -65,16 +65,14 @@ def certify_results(
     y, arguments = problem.make_fit_target()
     given = GivenData(problem.features, y, problem.weights, {"groups": groups, **arguments})
     results.model.certificate_ = make_certificate(results.model, given)
-    columns = {"target": problem.target, "groups": roles.groups, "weights": roles.weights, "drop": list(roles.drop)}
-    columns |= {"query": roles.query, "event": roles.event, "levels": [str(level) for level in problem.levels]}
-    notes: dict[str, Any] = {FIT_KEY: {**columns, "task": problem.task}}
-    return notes if licence is None else {**notes, LICENCE_KEY: licence}
+    own = {"query": roles.query, "event": roles.event, "levels": [str(level) for level in problem.levels]}
+    return _write_notes({"target": problem.target, **own}, problem.task, roles, licence)
 
 
 def certify_targets(
     model: Any, problems: Sequence[LearningProblem], roles: Roles, licence: str | None = None
 ) -> dict[str, Any]:
-    """Give a model of several targets its certificate.
+    """Do for a model of several targets what `certify_results` does for one.
 
     Parameters
     ----------
@@ -82,10 +80,8 @@ def certify_targets(
         Fitted; gets the attribute ``certificate_``.
     problems : sequence of LearningProblem
         One for each target.
-    roles : Roles
-        Roles of the columns of the table.
-    licence : str or None
-        Of the data.
+    roles, licence
+        As for one target.
 
     Returns
     -------
@@ -97,17 +93,14 @@ def certify_targets(
     first = problems[0]
     given = GivenData(first.features, stack_targets(problems), first.weights, {"groups": first.groups})
     model.certificate_ = make_certificate(model, given)
-    notes: dict[str, Any] = {
-        FIT_KEY: {
-            "target": ",".join(problem.target for problem in problems),
-            "targets": [problem.target for problem in problems],
-            "groups": roles.groups,
-            "weights": roles.weights,
-            "drop": list(roles.drop),
-            "task": first.task,
-        }
-    }
-    return notes if licence is None else {**notes, LICENCE_KEY: licence}
+    names = [problem.target for problem in problems]
+    return _write_notes({"target": ",".join(names), "targets": names}, first.task, roles, licence)
+
+
+def _write_notes(own: dict[str, Any], task: str, roles: Roles, licence: str | None) -> dict[str, Any]:
+    """Notes for the model file: the columns of a fit, with those of its targets, and the licence of the data."""
+    columns = {**own, "groups": roles.groups, "weights": roles.weights, "drop": list(roles.drop), "task": task}
+    return {FIT_KEY: columns} if licence is None else {FIT_KEY: columns, LICENCE_KEY: licence}
 
 
 def read_targets(name: str, model: Any) -> list[str]:
