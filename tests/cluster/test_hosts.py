@@ -53,6 +53,28 @@ def test_equal_on_every_engine(engine: str, make_kept: Any, expected: str) -> No
     assert hosts.traffic.made == made + 4
 
 
+class CountedArgument:
+    """Counts how often it is pickled."""
+
+    n_pickled = 0
+
+    def __reduce__(self) -> Any:
+        CountedArgument.n_pickled += 1
+        return int, (3,)
+
+
+def test_a_command_is_pickled_once_for_all_hosts(make_kept: Any) -> None:
+    hosts = make_kept("executor")
+    hosts.open("fit", MakeHistograms(), 4)
+    workers = {pid for pid, _ in hosts.call("fit", "where", reduce="list", changes=False)}
+    before = CountedArgument.n_pickled
+    (counts,) = hosts.call("fit", "count", (CountedArgument(),), reduce="sum", changes=False)
+    assert len(workers) > 1
+    assert CountedArgument.n_pickled == before + 1
+    assert counts.sum() == sum(n for _, n in hosts.call("fit", "where", reduce="list", changes=False))
+    hosts.close("fit")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_worker_killed_in_mid_step(engine: str, make_hosts: Any, expected: str, tmp_path: Path) -> None:
     hosts = make_hosts(engine)

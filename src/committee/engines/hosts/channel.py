@@ -78,16 +78,15 @@ class HostChannel:
         arrays = [buffer.raw() for buffer in buffers]
         sizes = [len(data), *(array.nbytes for array in arrays)]
         table = struct.pack(f"<{len(sizes)}Q", *sizes)
-        own = [memoryview(table), memoryview(data)]
+        own = b"".join((table, bytes(-len(table) % 16), data, bytes(-len(data) % 16)))
         with self._sending:
             in_area = by_area and self._leave_in_area(arrays)
-            if not in_area:
-                own += arrays
-            total = sum(_pad(part.nbytes) for part in own)
-            views = [memoryview(_HEAD.pack(total, len(sizes), in_area))]
-            for part in own:
-                views.append(part)
-                if rest := _pad(part.nbytes) - part.nbytes:
+            beside = [] if in_area else arrays
+            total = len(own) + sum(_pad(array.nbytes) for array in beside)
+            views = [memoryview(_HEAD.pack(total, len(sizes), in_area) + own)]
+            for array in beside:
+                views.append(array)
+                if rest := _pad(array.nbytes) - array.nbytes:
                     views.append(_ZEROS[:rest])
             _send_all(self._link, views)
 

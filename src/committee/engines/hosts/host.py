@@ -83,8 +83,8 @@ class StepRequest(NamedTuple):
         Changing commands that the blocks must have seen before this one.
     blocks : sequence of int
         The host's blocks that are to answer.
-    command : BlockCommand or None
-        What to run; None only makes the states.
+    command : BlockCommand, bytes or None
+        What to run, pickled where all hosts get the same; None only makes the states.
     reduce : {"sum", "max", "list"}
         What becomes of the answers.
     changes : bool
@@ -100,7 +100,7 @@ class StepRequest(NamedTuple):
     fit: str
     version: int
     blocks: Sequence[int]
-    command: BlockCommand | None
+    command: BlockCommand | bytes | None
     reduce: Reduction
     changes: bool
     maker: Payload | None = None
@@ -223,6 +223,12 @@ class Host:
 
     def _step(self, request: StepRequest) -> StepReply:
         _CURRENT.threads = self.threads
+        command = request.command
+        if isinstance(command, bytes):
+            try:
+                command = BlockCommand(*pickle.loads(command))
+            except Exception as error:
+                return StepReply((), None, _describe(error, "could not read a command", None))
         answers: list[Any] = []
         done: list[int] = []
         n_made = 0
@@ -235,13 +241,13 @@ class Host:
                 if isinstance(made, HostFailure):
                     return StepReply((), None, made)
                 held, n_made = made, n_made + 1
-            if request.command is not None:
+            if command is not None:
                 try:
-                    answers.append(request.command.run_on(held.state, block))
+                    answers.append(command.run_on(held.state, block))
                 except Exception as error:
                     # The state may be half changed.
                     self._held.pop((request.fit, block), None)
-                    return StepReply((), None, _describe(error, f"failed in {request.command.name!r}", block))
+                    return StepReply((), None, _describe(error, f"failed in {command.name!r}", block))
             if request.changes:
                 held.version += 1
             done.append(block)

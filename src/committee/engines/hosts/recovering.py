@@ -62,6 +62,8 @@ class _OpenFit:
         The number of blocks.
     owners : dict
         The host of each block.
+    groups : dict
+        The same the other way: the blocks of each host.
     made : set of (str, int)
         Pairs of host and block that have a state at the current version.
     log : list of Command
@@ -81,6 +83,7 @@ class _OpenFit:
     maker: Payload
     n_blocks: int
     owners: dict[int, str] = field(default_factory=dict)
+    groups: dict[str, list[int]] = field(default_factory=dict)
     made: set[tuple[str, int]] = field(default_factory=set)
     log: list[Command] = field(default_factory=list)
     version: int = 0
@@ -246,13 +249,17 @@ class RecoveringHosts:
         self.traffic.rounds += 1
         by_block: dict[int, Any] = {}
         parts: list[Any] = []
+        packed = _pack_shared(command)
         todo, n_lost = set(range(own.n_blocks)), 0
         while todo:
             self._place(own, todo)
             asked: list[tuple[str, list[int], PendingReply]] = []
             start, makes = time.monotonic(), False
-            for name, blocks in _group_by_owner(own, todo).items():
+            groups = own.groups if len(todo) == own.n_blocks else _group_by_owner(own, todo)
+            for name, blocks in groups.items():
                 request = self._make_request(own, name, blocks, command, reduce, changes=changes)
+                if packed is not None and request.maker is None:
+                    request = request._replace(command=packed)
                 makes = makes or request.log is not None
                 try:
                     asked.append((name, blocks, self._submit(name, request)))
@@ -330,7 +337,11 @@ class RecoveringHosts:
 
     def _place(self, own: _OpenFit, todo: set[int]) -> None:
         """Give every block a live host; blocks move to hosts that came later."""
-        live = [handle.name for handle in self.list_hosts() if handle.keeps_state]
+        with self._lock:
+            hosts, generation = self.list_hosts(), self._generation
+        if own.generation == generation:  # the hosts are those that the blocks have
+            return
+        live = [handle.name for handle in hosts if handle.keeps_state]
         if not live:
             raise ClusterError(
                 f"No worker of {self.pool.description} is left, {self.pool.explain_none(self.start_limit)}."
@@ -347,9 +358,9 @@ class RecoveringHosts:
                 own.owners[block] = min(live, key=loads.__getitem__)
                 loads[own.owners[block]] += 1
             # In the middle of a call the other blocks have answered: they stay where they are.
-            if own.generation != self._generation and len(todo) == own.n_blocks:
+            if len(todo) == own.n_blocks:
                 self._move(own, _balance(own.owners, loads))
-        own.generation = self._generation
+        own.generation, own.groups = generation, _group_by_owner(own, range(own.n_blocks))
 
     def _move(self, own: _OpenFit, moved: dict[str, list[int]]) -> None:
         """Let hosts forget the blocks that others have now; these make them from their source and the log."""
@@ -376,6 +387,13 @@ def raise_failure(failure: HostFailure, name_block: Callable[[int], str]) -> Non
     raised = ClusterError(f"{where} {failure.what} on a worker: {failure.text}")
     raised.add_note(failure.trace)
     raise raised from error
+
+
+def _pack_shared(command: Command | None) -> bytes | None:
+    """A command as all hosts get it, pickled once; None where each block has arguments of its own."""
+    if command is None or command.by_block is not None:
+        return None
+    return pickle.dumps((command.name, command.args, None), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _select_blocks(command: Command, blocks: Iterable[int]) -> BlockCommand:
