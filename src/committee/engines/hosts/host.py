@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from committee.data.sources.ray_source import carry_references
 from committee.engines.hosts.channel import connect_driver, serve_driver
+from committee.engines.hosts.memory import keep_freed_memory
 from committee.engines.hosts.protocol import BlockState, Reduction
 from committee.engines.hosts.reduction import pack_sums, reduce_answers
 
@@ -298,6 +299,7 @@ class Host:
     def _make(self, request: StepRequest, block: int) -> _HeldState | HostFailure:
         """The state of a block at the version, from its source and the log."""
         key = (request.fit, block)
+        keep_freed_memory()
         self._held.pop(key, None)
         what = "could not be loaded"
         try:
