@@ -132,6 +132,29 @@ def test_the_pair_that_acts_together_is_ranked_first():
     assert gains.max() > 20 * np.sort(gains)[-2]
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gains_of_pairs_are_those_of_the_twin(weighted):
+    # Columns 0 and 1 have just enough rows on the smaller side for two leaves, and one too few.
+    rng, least = np.random.default_rng(4), 4
+    X = np.column_stack([np.arange(40) < 8, np.arange(40) < 7, np.arange(40) % 2, rng.integers(0, 4, 40)]).astype(float)
+    y, counts = rng.normal(size=40), np.ones(40)
+    if weighted:
+        counts = np.where(np.arange(40) == 39, 3.0, 1.0)
+    bins = _core.BinMapper.fit(X, None, np.zeros(4, np.uint32), 16, 1).transform(X, 1)
+    params = make_params(min_samples_leaf=least, reg_lambda=0.0)
+    made = start(bins, LossFunction("squared_error"), y, counts if weighted else np.zeros(0), params)
+    made.start_features(np.arange(4, dtype=np.uint32), np.zeros(4, np.int32))
+    cells = [np.arange(int(n) + 1).astype(np.uint8) for n in bins.mapper.n_bins]
+    made.set_cells(np.cumsum([0, *map(len, cells)]).astype(np.uint64), np.concatenate(cells))
+    pairs = np.array([[a, b] for a in range(4) for b in range(a + 1, 4)], dtype=np.uint32)
+    rows = np.repeat(np.arange(40), counts.astype(int))
+    codes, gradients = [bins.column(f)[rows] for f in range(4)], y[rows].mean() - y[rows]
+    expected = [naive.find_pair_gain(codes[a], codes[b], gradients, least) for a, b in pairs]
+    np.testing.assert_allclose(made.rank_pairs(pairs, 1), expected, rtol=1e-6)
+    assert expected[1] > 0.0
+    assert expected[3] == 0.0
+
+
 def test_bags_do_not_depend_on_threads_or_on_one_another():
     _, bins, _, y = make_table()
     held_out = (np.random.default_rng(0).random((3, N_ROWS)) < 0.2).astype(float)

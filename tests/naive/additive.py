@@ -228,3 +228,15 @@ def boost(
                 g[k] = round_fixed(np.clip(moved, -LARGEST, LARGEST))
             worths[t] = found
     return tables, scores
+
+
+def find_pair_gain(first: Any, second: Any, gradients: Any, least: int) -> float:
+    """What four quarters of a grid, cut right through, are worth more than the whole; hessians are one, 0: no cut."""
+    best = 0.0
+    for a in range(1, int(first.max()) + 1):
+        for b in range(1, int(second.max()) + 1):
+            quarters = [gradients[((first < a) == i) & ((second < b) == j)] for i in (0, 1) for j in (0, 1)]
+            if min(map(len, quarters)) >= least:
+                worth = sum(own.sum() ** 2 / len(own) for own in quarters)
+                best = max(best, worth - gradients.sum() ** 2 / len(gradients))
+    return float(best)

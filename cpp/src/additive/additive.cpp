@@ -141,17 +141,22 @@ std::vector<double> AdditiveBoosting::rank_pairs(std::span<const FeaturePair> pa
   const std::size_t n_chunks = (pairs.size() + kPairsPerTask - 1) / kPairsPerTask;
   const double work = n_bags() * (bag_work + pairs.size() * pair_work);
   const int n_threads = choose_threads(n_jobs, work, kThreadCost);
+  const std::size_t n_cols = cells_.size();
+  std::vector<u8> can_pair(n_bags() * n_cols, 0);
   parallel_for(n_bags(), n_threads, [&](std::size_t bag) {
     watch.poll();
     bags_[bag]->settle(terms_);
     bags_[bag]->find_gradients();
+    for (std::size_t f = 0; f < n_cols; ++f)
+      can_pair[bag * n_cols + f] = bags_[bag]->can_pair(cells_[f].data(), n_cells_[f]);
   });
-  std::vector<double> gains(n_bags() * pairs.size());
+  std::vector<double> gains(n_bags() * pairs.size(), 0.0);
   parallel_for(n_bags() * n_chunks, n_threads, [&](std::size_t task) {
     const std::size_t bag = task / n_chunks, first = task % n_chunks * kPairsPerTask;
     for (std::size_t p = first; p < std::min(pairs.size(), first + kPairsPerTask); ++p) {
       watch.poll();
       const auto [a, b] = pairs[p];
+      if (!can_pair[bag * n_cols + a] || !can_pair[bag * n_cols + b]) continue;
       gains[bag * pairs.size() + p] =
           bags_[bag]->rank_grid(cells_[a].data(), cells_[b].data(), n_cells_[a], n_cells_[b]);
     }

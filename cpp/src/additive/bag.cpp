@@ -373,6 +373,24 @@ void AdditiveBag::note_cycle() {
   stopped_ = n_cycles_ - counted_cycle_ >= params_.patience;
 }
 
+bool AdditiveBag::can_pair(const u8* cells, u32 n_cells) const {
+  std::vector<u64> counts(n_cells, 0);
+  u64 left = 0, right = 0;
+  for (std::size_t i = 0; i < n_rows_; ++i) {
+    if (!(weights_[i] > 0.0)) continue;
+    const u64 times = counts_units_ ? units_[i] : 1;
+    counts[cells[i]] += times;
+    right += times;
+  }
+  const u64 least = 2 * u64{params_.min_samples_leaf};
+  for (const u64 count : counts) {
+    left += count;
+    right -= count;
+    if (left >= least && right >= least) return true;
+  }
+  return false;
+}
+
 double AdditiveBag::rank_grid(const u8* first, const u8* second, u32 n_first, u32 n_second) const {
   const std::size_t n_slots = std::size_t{n_first} * n_second;
   std::vector<CellSums> sums(n_slots);

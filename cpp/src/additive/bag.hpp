@@ -32,8 +32,11 @@ class AdditiveBag {
   void settle(std::span<const AdditiveTerm> terms);
   void run_cycle(std::span<const AdditiveTerm> terms);
   bool has_stopped() const { return stopped_; }
-  // Gradients at the scores at hand, for rank_gain.
+  // Gradients at the scores at hand, for rank_grid.
   void find_gradients();
+  // Whether some cut between the cells of a feature leaves each side rows for two leaves. Without,
+  // the gain of every pair with the feature is zero.
+  bool can_pair(const u8* cells, u32 n_cells) const;
   double rank_grid(const u8* first, const u8* second, u32 n_first, u32 n_second) const;
 
   const std::vector<double>& baseline() const { return baseline_; }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -227,21 +226,22 @@ class ShapeFit:
     def _choose_pairs(self) -> AnyArray:
         """The pairs that become terms, of shape (n_pairs, 2), the one with the largest gain first."""
         plan, schema = self._plan, self._dataset.schema
-        candidates = plan.pairs
-        if candidates is None:
+        if plan.pairs is not None:
+            candidates = np.array(plan.pairs, dtype=np.uint32).reshape(-1, 2)
+        else:
             free = [f for f in range(schema.n_features) if plan.signs[f] == 0 and self._columns[f].n_bins > 1]
-            owners = range(schema.n_features) if schema.inputs is None else schema.inputs.owners.tolist()
-            candidates = [pair for pair in combinations(free, 2) if owners[pair[0]] != owners[pair[1]]]
+            candidates = np.array(free, dtype=np.uint32)[np.stack(np.triu_indices(len(free), 1), axis=1)]
+            owners = np.arange(schema.n_features) if schema.inputs is None else schema.inputs.owners
+            candidates = candidates[owners[candidates[:, 0]] != owners[candidates[:, 1]]]
         n_pairs = min(plan.n_pairs, len(candidates)) if plan.pairs is None else len(candidates)
         if n_pairs == 0 or self._max_cycles == 0:
             return np.zeros((0, 2), dtype=np.uint32)
         self._set_cells()
-        listed = np.array(candidates, dtype=np.uint32)
         if plan.pairs is not None:
-            return listed
-        gains = self._engine.rank_pairs(listed, plan.n_jobs)
+            return candidates
+        gains = self._engine.rank_pairs(candidates, plan.n_jobs)
         order = np.argsort(-gains, kind="stable")[:n_pairs]
-        return listed[order[gains[order] > 0.0]]
+        return candidates[order[gains[order] > 0.0]]
 
     def _set_cells(self) -> None:
         """The coarser cells of all features. Levels of categories are ordered by what they add alone."""
