@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -79,6 +80,13 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
             )
         self: Self = super().__new__(cls)
         return self
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters, sorted; read from the constructor once, since every copy asks for them."""
+        names: list[str] = super()._get_param_names()
+        return names
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; those of a component as ``component__name``.

@@ -197,6 +197,26 @@ def test_a_bad_parameter_is_named_with_what_is_allowed_and_what_came(cls):
         assert f"; got {value!r}." in sentence
 
 
+def test_constructors_are_read_once(monkeypatch):
+    """A search copies models by the thousand, and scikit-learn reads the constructor for each list of parameters."""
+
+    class Wider(committee.RandomForestClassifier):
+        def __init__(self, n_estimators=3, wide=1):
+            super().__init__(n_estimators)
+            self.wide = wide
+
+    models = [committee.RandomForestClassifier(5), Wider(7)]
+    before = [model.get_params() for model in models]
+    assert "wide" in before[1]
+    assert "wide" not in before[0]
+
+    def fail(_):
+        raise AssertionError("the parameters are known")
+
+    monkeypatch.setattr(inspect, "signature", fail)
+    assert [clone(model).get_params() for model in models] == before
+
+
 def test_the_sentence_for_max_depth():
     with pytest.raises(ValueError) as caught:
         committee.DecisionTreeClassifier(max_depth=-3).fit([[0.0], [1.0]], [0, 1])

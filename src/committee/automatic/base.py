@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from scipy.sparse import issparse
-from threadpoolctl import threadpool_limits
 
 from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
@@ -26,6 +25,7 @@ from committee.automatic.views import TextReader, View, find_counted_rows, fit_t
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
 from committee.data import ClassTarget, ValueTarget
+from committee.data.blas_threads import limit_blas
 from committee.data.folds import plan_folds
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
@@ -138,7 +138,7 @@ class BaseCommittee(
         """Fit to one target."""
         y, sample_weight, seed = given.y, given.sample_weight, given.seed
         counted = find_counted_rows(given.X, y, sample_weight, getattr(self, "class_weight", None), type(self).__name__)
-        with threadpool_limits(1, "blas"):
+        with limit_blas():
             texts = fit_text_reader(given.X, self.text_columns, self.categorical_features, counted)
         X, tfidf = texts.split_texts(given.X)
         dataset = self._take_in(X, y, sample_weight)
@@ -408,7 +408,7 @@ class BaseCommittee(
         if n_jobs > 1:
             estimator.set_params(n_jobs=1)
         # Sums in BLAS depend on the number of threads, and results must not: it gets one.
-        with parallel_config(backend="threading"), threadpool_limits(1, "blas"):
+        with parallel_config(backend="threading"), limit_blas():
             if entry.source == "stages":
                 return boost_in_stages(one, training, folds, context.classes, schedule, n_jobs)
             if entry.source == "loo" and not uses_folds:

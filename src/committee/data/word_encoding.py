@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
+
+from committee.data.blas_threads import limit_blas
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -144,5 +145,5 @@ def _find_axes(weights: SparseMatrix) -> FloatArray:
     if weights.shape[1] <= n_topics:
         return np.eye(weights.shape[1])
     # A fixed seed: topics do not depend on the estimator's seed. One thread: nor on the number of threads.
-    with threadpool_limits(1, "blas"):
+    with limit_blas():
         return np.ascontiguousarray(TruncatedSVD(n_topics, random_state=0).fit(weights).components_.T)
