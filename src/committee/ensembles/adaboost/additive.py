@@ -219,6 +219,6 @@ class AdditiveFit:
         algorithm = self._algorithm
         scores = self._sums if algorithm.width == 1 else algorithm.to_class_scores(self._sums)
         with np.errstate(over="ignore"):
-            losses = np.exp(-self._signs * scores)
+            losses = apply_exp(-self._signs * scores)
         own = self._weights if algorithm.width == 1 else np.broadcast_to(self._weights, losses.shape)
         return sum_over_rows(losses.ravel(), own.ravel()) / algorithm.width

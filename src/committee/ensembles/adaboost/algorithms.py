@@ -206,7 +206,7 @@ class VotingAlgorithm(Algorithm):
     def bound_error(self, errors: FloatArray, weights: FloatArray, losses: FloatArray) -> FloatArray | None:
         """Where the vote is wrong, at least half of the weighted votes are wrong; for two classes this is the loss."""
         alpha = self._scale() * weights
-        rounds = (1.0 - errors) * np.exp(-alpha / 2) + errors * np.exp(alpha / 2)
+        rounds = (1.0 - errors) * apply_exp(-alpha / 2) + errors * apply_exp(alpha / 2)
         return np.asarray(np.cumprod(rounds))
 
 
@@ -221,7 +221,7 @@ class DiscreteAdaBoost(VotingAlgorithm):
         error = weighted_sum(wrong)
         if error <= 0.0 or error >= 1.0:
             certain = 1.0 if error <= 0.0 else -1.0
-            return RoundResult(error, certain, float(np.exp(-1.0)), None)
+            return RoundResult(error, certain, float(apply_exp(np.asarray(-1.0))), None)
         if abs(error - 0.5) <= _CHANCE:
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks the factors
@@ -244,7 +244,7 @@ class Samme(VotingAlgorithm):
         wrong, n_classes = self.find_errors(predictions), self.n_classes
         error = weighted_sum(wrong)
         if error <= 0.0:
-            return RoundResult(0.0, 1.0, float(np.exp(1.0 / n_classes - 1.0)), None)
+            return RoundResult(0.0, 1.0, float(apply_exp(np.asarray(1.0 / n_classes - 1.0))), None)
         if error >= 1.0 - 1.0 / n_classes - _CHANCE:
             return None
         odds, others = apply_log(np.array([(1.0 - error) / error, n_classes - 1.0]))

@@ -184,7 +184,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             # Until every row is classified correctly this is AdaBoost.
             rho = max(0.0, float((votes[present] / total).min())) if total > 0.0 else 0.0
             if error <= 0.0:
-                history.append(RoundResult(0.0, 1.0, float(np.exp(-1.0)), None))
+                history.append(RoundResult(0.0, 1.0, float(apply_exp(np.asarray(-1.0))), None))
                 end_step(on_progress, len(history))
                 break
             with np.errstate(divide="ignore"):  # an error or a margin that rounding has made perfect

@@ -10,6 +10,7 @@ from committee.data import ClassTarget
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.exceptions import DataError, ParameterError, warn_caller
+from committee.losses import apply_exp
 
 if TYPE_CHECKING:
     from committee.data import Dataset
@@ -77,4 +78,4 @@ class ResumableAdaBoost(BaseAdaBoostClassifier):
         labels = dataset.target.labels[:, 0].astype(np.intp)
         own = self._raw_decision(X)[np.arange(dataset.n_rows), labels] / max(1, self.n_classes_ - 1)
         start = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights
-        return np.asarray(start * np.exp(own.min() - own))
+        return np.asarray(start * apply_exp(own.min() - own))

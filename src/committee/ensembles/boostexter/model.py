@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from committee.losses import apply_exp
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -80,7 +82,7 @@ def make_stump(engine: Engine, word: int, votes: FloatArray, alpha: float) -> Wo
     and labels whose votes are equal stay equal.
     """
     exact = np.round(votes / _VOTE_STEP) * _VOTE_STEP
-    return engine.WordStump(word, exact.ravel(), np.exp(exact).ravel(), round(alpha / _VOTE_STEP) * _VOTE_STEP)
+    return engine.WordStump(word, exact.ravel(), apply_exp(exact).ravel(), round(alpha / _VOTE_STEP) * _VOTE_STEP)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.joined_loss import JoinedLoss
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
-from committee.losses import LossFunction, describe_loss
+from committee.losses import LossFunction, apply_log, describe_loss
 from committee.value_checks import is_real
 
 if TYPE_CHECKING:
@@ -218,10 +218,10 @@ def predict_initial_scores(init: Any, X: Any, loss: BoostingLoss, *, classes: bo
         # All levels of quantiles start from the same prediction.
         values = values.reshape(-1, 1).repeat(loss.n_scores, axis=1) if loss.levels else values
         values = values.reshape(-1, loss.n_scores)
-        return np.log(np.maximum(values, _LEAST_MEAN)) if link == "log" else values
+        return apply_log(np.maximum(values, _LEAST_MEAN)) if link == "log" else values
     if not hasattr(init, "predict_proba"):
         raise ParameterTypeError("The 'init' parameter of a classifier must have the method predict_proba.")
-    logs = np.log(np.clip(np.asarray(init.predict_proba(X), dtype=np.float64), _LEAST_MEAN, 1.0))
+    logs = apply_log(np.clip(np.asarray(init.predict_proba(X), dtype=np.float64), _LEAST_MEAN, 1.0))
     scores: FloatArray = logs[:, 1:] - logs[:, :1] if loss.n_scores == 1 else logs
     return scores / 2.0 if link == "half_logit" else scores
 

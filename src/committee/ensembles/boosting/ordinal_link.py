@@ -22,7 +22,7 @@ __all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_level_te
 
 _FURTHEST = 700.0
 """Distances of scores from thresholds, bounded by this, whose exponential is a number."""
-_LOG_ROOT = 0.5 * np.log(2.0 * np.pi)
+_LOG_ROOT = 0.5 * float(apply_log(np.asarray(2.0 * np.pi)))
 
 
 class CumulativeLink(NamedTuple):

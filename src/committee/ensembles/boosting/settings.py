@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.ensembles.boosting.objective import count_present, count_repeated
+from committee.losses import apply_exp, apply_log
 from committee.value_checks import is_flag
 
 if TYPE_CHECKING:
@@ -66,9 +67,10 @@ class BoostingSettings:
         """The learning rate; an automatic one is interpolated between two by the logarithm of the number of rows."""
         if self.learning_rate is not None:
             return self.learning_rate
-        low, high = np.log(_RATE_ROWS)
-        position = np.clip((np.log(max(1.0, count_repeated(dataset))) - low) / (high - low), 0.0, 1.0)
-        return float(_SLOW * (_FAST / _SLOW) ** position)
+        low, high, own = apply_log(np.array([*_RATE_ROWS, max(1.0, count_repeated(dataset))], dtype=np.float64))
+        position = np.clip((own - low) / (high - low), 0.0, 1.0)
+        ratio = apply_log(np.asarray(_FAST / _SLOW))
+        return _FAST if position == 1.0 else float(_SLOW * apply_exp(np.asarray(ratio * position)))
 
     def find_min_samples_leaf(self, dataset: Dataset) -> float:
         """The fewest rows of a leaf, or the fraction of all rows."""

@@ -274,7 +274,7 @@ class FailureTimes:
     def log_density(self, z: FloatArray) -> FloatArray:
         """Logarithm of the density of Z."""
         if self.distribution == "normal":
-            return np.asarray(-0.5 * z**2 - 0.5 * np.log(2.0 * np.pi))
+            return np.asarray(-0.5 * z**2 - 0.5 * apply_log(np.asarray(2.0 * np.pi)))
         if self.distribution == "logistic":
             return np.asarray(z - 2.0 * apply_softplus(z))
         return np.asarray(z - apply_exp(np.minimum(z, _MOST_LOG)))

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import nnls
 
+from committee.losses import apply_log
+
 if TYPE_CHECKING:
     from committee.typing import FloatArray
 
@@ -154,12 +156,12 @@ def _take_newton_step(
     root = _factorize(hessian)
     # Quadratic model at x: x'Hx/2 - x'(2 gradient - 1), since H w = gradient; written as least squares over x >= 0.
     minimum, _ = nnls(root, np.linalg.solve(root.T, 2.0 * gradient - 1.0))
-    start = float(row_weights @ np.log(likelihood @ weights))
+    start = float(row_weights @ apply_log(likelihood @ weights))
     for halving in range(40):
         trial = weights + (minimum - weights) * 0.5**halving
         trial = np.maximum(trial, 0.0)
         trial = trial / trial.sum()
-        if float(row_weights @ np.log(likelihood @ trial)) > start:
+        if float(row_weights @ apply_log(likelihood @ trial)) > start:
             return np.asarray(trial)
     # No step raises the likelihood beyond rounding errors; a step of expectation maximisation never lowers it.
     updated = weights * gradient

@@ -9,6 +9,7 @@ import numpy as np
 from committee.data import ClassTarget
 from committee.ensembles.out_of_bag import make_score_function, takes_sample_weight
 from committee.exceptions import ParameterError
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ def measure_log_loss(y_pred: FloatArray, y_true: FloatArray, weights: FloatArray
     0.3993
     """
     n_outputs = max(1.0, float(y_true[0].sum()))
-    losses = -(y_true * np.log(np.clip(y_pred, _MIN_PROBABILITY, None))).sum(axis=1) / n_outputs
+    losses = -(y_true * apply_log(np.clip(y_pred, _MIN_PROBABILITY, None))).sum(axis=1) / n_outputs
     return float(np.average(losses, weights=weights))
 
 

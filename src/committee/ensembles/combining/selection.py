@@ -18,6 +18,7 @@ from committee.ensembles.combining.weighted_ensemble import (
     WeightsCv,
     WeightsRefit,
 )
+from committee.losses import apply_log
 from committee.params import Interval, NJobs, Verbose
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def select_by_log_loss(likelihood: FloatArray, row_weights: FloatArray, n_rounds
     >>> select_by_log_loss(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
     array([1, 1, 0])
     """
-    return _add_greedily(likelihood, n_rounds, lambda sums, size: np.log(sums / size) @ row_weights)
+    return _add_greedily(likelihood, n_rounds, lambda sums, size: apply_log(sums / size) @ row_weights)
 
 
 def select_by_squared_error(errors: FloatArray, row_weights: FloatArray, n_rounds: int) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from committee.data.sampling import read_groups
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -143,7 +144,7 @@ def measure_row_losses(model: Any, X: Any, y: NDArray[Any], task: Task) -> Float
 
 def _log_losses(probabilities: FloatArray, classes: NDArray[Any], y_true: NDArray[Any]) -> FloatArray:
     is_true = y_true[:, None] == classes
-    return np.asarray(-np.log(np.clip((probabilities * is_true).sum(axis=1), _MIN_PROBABILITY, None)))
+    return np.asarray(-apply_log(np.clip((probabilities * is_true).sum(axis=1), _MIN_PROBABILITY, None)))
 
 
 def measure_naive_loss(y: NDArray[Any], task: Task, has_probabilities: bool) -> float:
@@ -159,5 +160,5 @@ def measure_naive_loss(y: NDArray[Any], task: Task, has_probabilities: bool) -> 
         return float(y_true.var(axis=0).mean()) or 1.0
     frequencies = [np.bincount(y_true[:, k]) / len(y) for k in range(y_true.shape[1])]
     if has_probabilities:
-        return float(np.mean([-(f[f > 0] * np.log(f[f > 0])).sum() for f in frequencies])) or 1.0
+        return float(np.mean([-(f[f > 0] * apply_log(f[f > 0])).sum() for f in frequencies])) or 1.0
     return float(np.mean([1.0 - f.max() for f in frequencies])) or 1.0
