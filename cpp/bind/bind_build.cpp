@@ -45,7 +45,8 @@ std::string name_instruction_set() {
 #elif defined(__AVX2__)
   return "x86-64, AVX2";
 #elif defined(__x86_64__)
-  return may_use_avx512() ? "x86-64, SSE2, kernels AVX-512" : "x86-64, SSE2";
+  if (may_use(Instructions::avx512)) return "x86-64, SSE2, kernels AVX-512";
+  return may_use(Instructions::avx2) ? "x86-64, SSE2, kernels AVX2" : "x86-64, SSE2";
 #else
   return "portable";
 #endif

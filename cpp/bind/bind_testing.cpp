@@ -194,8 +194,16 @@ void bind_testing(nb::module_& m) {
   bind_trees_testing(testing);
   bind_threads_testing(testing);
   bind_split_testing(testing);
-  testing.def("use_plain_kernels", &use_plain_kernels, "plain"_a,
-              "Kernels without the instructions that only some processors have, or with them.");
+  testing.def(
+      "limit_instructions",
+      [](const std::string& most) {
+        if (most == "plain") return limit_instructions(Instructions::plain);
+        if (most == "avx2") return limit_instructions(Instructions::avx2);
+        if (most == "avx512") return limit_instructions(Instructions::avx512);
+        throw std::invalid_argument("most must be 'plain', 'avx2' or 'avx512'; got '" + most +
+                                    "'.");
+      },
+      "most"_a, "Kernels with at most these instructions, of those that the processor has.");
   testing.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
               "The threshold between neighbouring values a < b, a float32 number where one fits.");
   testing.def("evaluate_packed_counts", &evaluate_packed_counts, "form"_a, "bytes"_a, "wides"_a,

@@ -9,21 +9,23 @@ from committee._core import BinMapper, testing
 from tests.core.random_trees import Draw, draw_rows, draw_tree
 from tests.naive.binning import NaiveBins, bin_column
 
+FORMS = ("plain", "avx2", "avx512")
 VALUES = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-45, -1e-45, 1e30, -1e30])
 
 
 @pytest.fixture
-def run_both() -> Iterator[Callable[[Callable[[], bytes]], tuple[bytes, bytes]]]:
-    """What a call returns by the plain kernels, and by those of this processor."""
+def run_forms() -> Iterator[Callable[[Callable[[], bytes]], list[bytes]]]:
+    """What a call returns by the plain kernels, and by those with more and more instructions of this processor."""
 
-    def run(call: Callable[[], bytes]) -> tuple[bytes, bytes]:
-        testing.use_plain_kernels(True)
-        plain = call()
-        testing.use_plain_kernels(False)
-        return plain, call()
+    def run(call: Callable[[], bytes]) -> list[bytes]:
+        returned = []
+        for most in FORMS:
+            testing.limit_instructions(most)
+            returned.append(call())
+        return returned
 
     yield run
-    testing.use_plain_kernels(False)
+    testing.limit_instructions(FORMS[-1])
 
 
 def find_bins(values: np.ndarray, thresholds: np.ndarray) -> bytes:
@@ -40,7 +42,7 @@ def draw_column(n_thresholds: int, dtype: type, rng: np.random.Generator) -> np.
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_thresholds", [13, 25, 31, 32, 64, 127, 128, 200, 251])
-def test_bins(n_thresholds: int, dtype: type, run_both: Callable) -> None:
+def test_bins(n_thresholds: int, dtype: type, run_forms: Callable) -> None:
     rng = np.random.default_rng(n_thresholds)
     column = draw_column(n_thresholds, dtype, rng)[:, None]
     mapper = BinMapper.fit(column, None, np.zeros(1, np.uint32), 255, 1)
@@ -51,40 +53,45 @@ def test_bins(n_thresholds: int, dtype: type, run_both: Callable) -> None:
     rng.shuffle(asked)
     for n in (1, 7, 15, 16, 17, 33, len(asked)):  # whole vectors, and what is left of them
         X = asked[:n, None]
-        plain, native = run_both(lambda X=X: mapper.transform(X, 1).column(0).tobytes())
-        assert plain == native == find_bins(X[:, 0].astype(np.float64), thresholds)
+        wanted = find_bins(X[:, 0].astype(np.float64), thresholds)
+        assert run_forms(lambda X=X: mapper.transform(X, 1).column(0).tobytes()) == [wanted] * len(FORMS)
 
 
-def test_doubles_with_equal_upper_halves(run_both: Callable) -> None:
+def test_doubles_with_equal_upper_halves(run_forms: Callable) -> None:
     """The first 32 bits of all values are the same: the others decide."""
     column = (np.float64(1.0).view(np.int64) + 5 * np.arange(250)).view(np.float64)[:, None]
     mapper = BinMapper.fit(column, None, np.zeros(1, np.uint32), 255, 1)
     asked = (np.float64(1.0).view(np.int64) + np.arange(-7, 1300)).view(np.float64)[:, None]
-    plain, native = run_both(lambda: mapper.transform(asked, 1).column(0).tobytes())
-    assert plain == native == find_bins(asked[:, 0], mapper.thresholds(0))
-    assert len(set(native)) == 250
+    wanted = find_bins(asked[:, 0], mapper.thresholds(0))
+    assert run_forms(lambda: mapper.transform(asked, 1).column(0).tobytes()) == [wanted] * len(FORMS)
+    assert len(set(wanted)) == 250
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_leaves", [1, 2, 31, 255, 256])
-def test_split_sequences(n_leaves: int, dtype: type, run_both: Callable) -> None:
+def test_split_sequences(n_leaves: int, dtype: type, run_forms: Callable) -> None:
     rng = np.random.default_rng(n_leaves)
     draw = Draw(n_leaves=n_leaves, n_features=4)
     trees = testing.build_trees([draw_tree(rng, draw) for _ in range(9)], draw.outputs, draw.n_features)
     for n_rows in (1, 63, 64, 65, 256, 300, 1500):  # groups of 64 rows, four at a time
         X = draw_rows(rng, n_rows, draw, 0.1, dtype)
         wanted = testing.predict_by_path(trees, X, "sum", path="plain").tobytes()
-        both = run_both(lambda X=X: testing.predict_by_path(trees, X, "sum", path="sequence").tobytes())
-        assert both == (wanted, wanted)
+        found = run_forms(lambda X=X: testing.predict_by_path(trees, X, "sum", path="sequence").tobytes())
+        assert found == [wanted] * len(FORMS)
 
 
 @pytest.mark.parametrize("n_trees", [2, 40])
 @pytest.mark.parametrize("n_leaves", [200, 700])
-def test_the_path_is_a_matter_of_speed_alone(n_leaves: int, n_trees: int, run_both: Callable) -> None:
+def test_the_path_is_a_matter_of_speed_alone(n_leaves: int, n_trees: int, run_forms: Callable) -> None:
     """Forms for this processor change which path is the fastest."""
     rng = np.random.default_rng(n_leaves)
     draw = Draw(n_leaves=n_leaves, n_features=6, grid=100)
     trees = testing.build_trees([draw_tree(rng, draw) for _ in range(n_trees)], draw.outputs, draw.n_features)
     X = draw_rows(rng, 2000, draw, 0.0, np.float32)
     wanted = testing.predict_by_path(trees, X, "mean", path="plain").tobytes()
-    assert run_both(lambda: trees.predict(X, "mean").tobytes()) == (wanted, wanted)
+    assert run_forms(lambda: trees.predict(X, "mean").tobytes()) == [wanted] * len(FORMS)
+
+
+def test_unknown_instructions_are_refused() -> None:
+    with pytest.raises(ValueError, match="'plain', 'avx2' or 'avx512'; got 'sse9'"):
+        testing.limit_instructions("sse9")

@@ -1,13 +1,16 @@
-// Instructions that not every processor of a platform has. A kernel that gains by them has a second
-// form, which is compiled for them and chosen when it is called; both give the same bytes.
+// Instructions that not every processor of a platform has. A kernel that gains by them has further
+// forms, which are compiled for them and chosen when it is called; all give the same bytes.
 #pragma once
+#include "committee/types.hpp"
 
 namespace committee {
 
-// Whether the processor and the system have AVX-512 (F, BW, DQ and VL), and the plain forms are
-// not asked for.
-bool may_use_avx512();
-// For tests: the plain forms from here on, or again what the processor has.
-void use_plain_kernels(bool plain);
+// Each has those before it. AVX-512 is F, BW, DQ and VL.
+enum class Instructions : u8 { plain, avx2, avx512 };
+
+// Whether the processor and the system have them, and they were not switched off.
+bool may_use(Instructions wanted);
+// For tests: at most these from here on, of what the processor has.
+void limit_instructions(Instructions most);
 
 }  // namespace committee

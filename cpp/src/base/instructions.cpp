@@ -1,5 +1,6 @@
 #include "committee/instructions.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #if defined(__x86_64__)
@@ -18,32 +19,37 @@ unsigned read_saved_registers() {
   return low;
 }
 
-bool find_avx512() {
-  constexpr unsigned kVectors = 0xE6;  // of XCR0: SSE, AVX and the three parts of AVX-512
+Instructions find_instructions() {
+  // Of XCR0: SSE and AVX, and with them the three parts of AVX-512.
+  constexpr unsigned kSavedAvx = 0x6, kSavedAvx512 = 0xE6;
+  constexpr unsigned kAvx2 = 1u << 5;
   constexpr unsigned kF = 1u << 16, kDQ = 1u << 17, kBW = 1u << 30, kVL = 1u << 31;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return false;
-  if ((read_saved_registers() & kVectors) != kVectors) return false;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  const unsigned wanted = kF | kDQ | kBW | kVL;
-  return (b & wanted) == wanted;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return Instructions::plain;
+  const unsigned saved = read_saved_registers();
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return Instructions::plain;
+  const auto has = [&](unsigned registers, unsigned wanted) {
+    return (saved & registers) == registers && (b & wanted) == wanted;
+  };
+  if (has(kSavedAvx512, kAvx2 | kF | kDQ | kBW | kVL)) return Instructions::avx512;
+  return has(kSavedAvx, kAvx2) ? Instructions::avx2 : Instructions::plain;
 }
 #else
-bool find_avx512() {
-  return false;
+Instructions find_instructions() {
+  return Instructions::plain;
 }
 #endif
 
-std::atomic<bool> avx512{find_avx512()};
+std::atomic<Instructions> allowed{find_instructions()};
 
 }  // namespace
 
-bool may_use_avx512() {
-  return avx512.load(std::memory_order_relaxed);
+bool may_use(Instructions wanted) {
+  return allowed.load(std::memory_order_relaxed) >= wanted;
 }
 
-void use_plain_kernels(bool plain) {
-  avx512.store(!plain && find_avx512(), std::memory_order_relaxed);
+void limit_instructions(Instructions most) {
+  allowed.store(std::min(most, find_instructions()), std::memory_order_relaxed);
 }
 
 }  // namespace committee

@@ -95,7 +95,7 @@ template <class T>
 void BinTable<T>::find_bins(const T* values, std::size_t n, u8* out) const {
   if (keys_.empty()) return count_below(values, n, out);
 #if defined(COMMITTEE_AVX512)
-  if (may_use_avx512()) {
+  if (may_use(Instructions::avx512)) {
     if constexpr (sizeof(T) == sizeof(float))
       return search_wide(laid_.data(), values, n, out);
     else

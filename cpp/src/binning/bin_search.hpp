@@ -3,8 +3,8 @@
 #pragma once
 #include <vector>
 
-#include "base/avx512.hpp"
 #include "base/radix_sort.hpp"
+#include "base/x86_vectors.hpp"
 
 #if defined(COMMITTEE_AVX512)
 namespace committee {

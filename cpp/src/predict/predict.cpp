@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/avx512.hpp"
+#include "base/x86_vectors.hpp"
 #include "predict/aggregate.hpp"
 #include "predict/quantized_trees.hpp"
 #include "predict/row_blocks.hpp"
@@ -27,12 +27,17 @@ constexpr std::size_t kCodedTrees = 8;
 constexpr std::size_t kSequenceLeaves = 160;
 constexpr std::size_t kSequenceRows = 256;
 constexpr double kSequenceTreesPerColumn = 0.5;
-// The same with AVX-512, where codes take a sixth of the time and a split a fourth: all trees that
-// have a sequence.
+// With AVX2 and AVX-512 a split takes a half or a fourth of the time: all trees that have a
+// sequence are replayed. With AVX-512 codes take a sixth.
 constexpr double kWideTreesPerColumn = 0.25;
 // Where turning rows into bytes pays: trees for each feature, and walks for each node that is
 // turned into a word before the first.
-constexpr double kByteTreesPerColumn = 1.0, kByteWalksPerNode = 0.12;
+#if defined(__x86_64__)
+constexpr double kByteTreesPerColumn = 0.25;
+#else
+constexpr double kByteTreesPerColumn = 1.0;
+#endif
+constexpr double kByteWalksPerNode = 0.12;
 // Codes and sums of a block share the second-level cache with a tree.
 constexpr std::size_t kByteBlockRows = 16384;
 // Rows of a block fill this much of the second-level cache, or this many times the largest tree if
@@ -346,17 +351,19 @@ PredictPath Predictor::choose_path(const MatrixView& x, std::size_t n_trees, int
   if (!trees_.category_offsets.empty()) return PredictPath::interleaved;
   const double columns = static_cast<double>(trees_.n_features),
                trees = static_cast<double>(n_trees);
-  const bool wide = may_use_avx512();
-  const std::size_t sequence_leaves = wide ? SplitSequence::kMostLeaves : kSequenceLeaves;
+  const std::size_t sequence_leaves =
+      may_use(Instructions::avx2) ? SplitSequence::kMostLeaves : kSequenceLeaves;
+  const double sequence_trees =
+      may_use(Instructions::avx512) ? kWideTreesPerColumn : kSequenceTreesPerColumn;
   if (n_rows >= kSequenceRows && most_leaves_ <= SplitSequence::kMostLeaves &&
       trees_.leaf_offsets[trees_.n_trees] <= sequence_leaves * trees_.n_trees &&
-      trees >= (wide ? kWideTreesPerColumn : kSequenceTreesPerColumn) * columns && sequence()) {
+      trees >= sequence_trees * columns && sequence()) {
     return PredictPath::sequence;
   }
   const double walks = static_cast<double>(n_rows) * trees,
                nodes = static_cast<double>(trees_.node_offsets[trees_.n_trees]);
-  if (trees >= (wide ? kWideTreesPerColumn : kByteTreesPerColumn) * columns &&
-      walks >= kByteWalksPerNode * nodes && bytes(threads_for(x, n_trees, n_jobs))) {
+  if (trees >= kByteTreesPerColumn * columns && walks >= kByteWalksPerNode * nodes &&
+      bytes(threads_for(x, n_trees, n_jobs))) {
     return PredictPath::bytes;
   }
   return PredictPath::interleaved;

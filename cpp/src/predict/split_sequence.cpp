@@ -139,9 +139,9 @@ void SplitSequence::encode(const MatrixView& x, std::size_t first_row, std::size
 // The same with all rows of a group in one register, some groups at a time: the bytes of a split
 // are spread once for all of them, and none waits for the comparisons of another.
 template <int kGroups>
-COMMITTEE_AVX512 void SplitSequence::replay_wide(std::span<const Split> splits,
-                                                 const std::int8_t* codes, std::size_t stride,
-                                                 u8* ids) {
+COMMITTEE_AVX512 void SplitSequence::replay_avx512(std::span<const Split> splits,
+                                                   const std::int8_t* codes, std::size_t stride,
+                                                   u8* ids) {
   __m512i at[kGroups];
   for (int g = 0; g < kGroups; ++g) at[g] = _mm512_setzero_si512();
   for (const Split& split : splits) {
@@ -159,28 +159,57 @@ COMMITTEE_AVX512 void SplitSequence::replay_wide(std::span<const Split> splits,
   }
   for (int g = 0; g < kGroups; ++g) _mm512_storeu_si512(ids + g * kRows, at[g]);
 }
+
+// Half a group in a register.
+template <int kGroups>
+COMMITTEE_AVX2 void SplitSequence::replay_avx2(std::span<const Split> splits,
+                                               const std::int8_t* codes, std::size_t stride,
+                                               u8* ids) {
+  constexpr int kHalf = kRows / 2;
+  __m256i at[2 * kGroups];
+  for (int v = 0; v < 2 * kGroups; ++v) at[v] = _mm256_setzero_si256();
+  for (const Split& split : splits) {
+    const std::int8_t* const x = codes + split.column * stride;
+    const __m256i from = _mm256_set1_epi8(static_cast<char>(split.from));
+    const __m256i to = _mm256_set1_epi8(static_cast<char>(split.to));
+    const __m256i code = _mm256_set1_epi8(split.code);
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * kGroups; ++v) {
+      const __m256i above = _mm256_cmpgt_epi8(
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + v * kHalf)), code);
+      const __m256i moves = _mm256_and_si256(_mm256_cmpeq_epi8(at[v], from), above);
+      at[v] = _mm256_blendv_epi8(at[v], to, moves);
+    }
+  }
+  for (int v = 0; v < 2 * kGroups; ++v)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(ids + v * kHalf), at[v]);
+}
 #endif
 
 namespace {
 
-constexpr int kGroupsTogether = 4;  // with AVX-512
+// Groups with AVX2 or AVX-512 that are replayed at a time.
+constexpr int kGroupsTogether = 4;
 
 }  // namespace
 
 std::size_t SplitSequence::count_groups_together() {
-  return may_use_avx512() ? kGroupsTogether : 1;
+  return may_use(Instructions::avx2) ? kGroupsTogether : 1;
 }
 
 void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
                            std::size_t n_groups, u8* ids) const {
 #if defined(COMMITTEE_AVX512)
-  if (may_use_avx512()) {
+  if (may_use(Instructions::avx2)) {
+    const bool wide = may_use(Instructions::avx512);
+    const auto several = wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether>;
+    const auto one = wide ? replay_avx512<1> : replay_avx2<1>;
     const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
                                         splits_.data() + split_offsets_[tree + 1]);
     std::size_t g = 0;
     for (; g + kGroupsTogether <= n_groups; g += kGroupsTogether)
-      replay_wide<kGroupsTogether>(splits, codes + g * kRows, stride, ids + g * kRows);
-    for (; g < n_groups; ++g) replay_wide<1>(splits, codes + g * kRows, stride, ids + g * kRows);
+      several(splits, codes + g * kRows, stride, ids + g * kRows);
+    for (; g < n_groups; ++g) one(splits, codes + g * kRows, stride, ids + g * kRows);
     return;
   }
 #endif

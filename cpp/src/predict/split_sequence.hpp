@@ -68,8 +68,11 @@ class SplitSequence {
   void append_tree(const Trees& trees, std::size_t tree, std::span<const SplitKey> split_keys);
 #if defined(COMMITTEE_AVX512)
   template <int kGroups>
-  COMMITTEE_AVX512 static void replay_wide(std::span<const Split> splits, const std::int8_t* codes,
-                                           std::size_t stride, u8* ids);
+  COMMITTEE_AVX512 static void replay_avx512(std::span<const Split> splits,
+                                             const std::int8_t* codes, std::size_t stride, u8* ids);
+  template <int kGroups>
+  COMMITTEE_AVX2 static void replay_avx2(std::span<const Split> splits, const std::int8_t* codes,
+                                         std::size_t stride, u8* ids);
 #endif
   template <class X>
   void encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,

@@ -1,5 +1,7 @@
-// For kernels with a form for AVX-512: COMMITTEE_AVX512 marks its functions, and is not defined
-// where no processor has it. Lambdas and functions that are not marked stay plain.
+// For kernels with forms for AVX2 and AVX-512: COMMITTEE_AVX2 and COMMITTEE_AVX512 mark their
+// functions, and are not defined where no processor has them. Lambdas and functions that are not
+// marked stay plain. What GCC lowers to plain instructions before it inlines, such as its own
+// vectors of 32 bytes, cannot be shared by functions that are marked: each form is written out.
 #pragma once
 #include "committee/instructions.hpp"
 
@@ -14,5 +16,6 @@
 #else
 #include <immintrin.h>
 #endif
+#define COMMITTEE_AVX2 [[gnu::target("avx2")]]
 #define COMMITTEE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 #endif
