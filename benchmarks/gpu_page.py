@@ -29,8 +29,7 @@ TRAINING = """| task | rounds | GPU engine, s | XGBoost, s | ratio | score | XGB
 """
 OTHER = """
 Bins are made by the CPU's cores here and sent to the device (`gpu_prediction.md` has those that the GPU makes); XGBoost
-makes its own on the GPU. Kernels are compiled before (`gpu_prediction.md` has the time of first use), but where ours
-take five seconds.
+makes its own on the GPU. Kernels are compiled before (`gpu_prediction.md` has the time of first use).
 Prediction: 4,000,000 rows that lie on the device. Bytes a value: the memory beside the scores, for each value of the
 table.
 {earlier}
@@ -86,9 +85,10 @@ def _lay_other(figures: Mapping[str, Any]) -> str:
 
 PREDICTION_HEAD = """# Prediction, Shapley values and bins on a GPU
 
-One NVIDIA H200 with 16 x86-64 cores, beside XGBoost (`device="cuda"`) in one run. `python benchmarks/gpu_prediction.py`
-repeats it, `python -m benchmarks.gpu_page` writes this page. Tables of 28 features, float32, are drawn by a formula;
-models have 500 rounds on a million rows, and no fit stops early. The best of some calls, the first not counted.
+One NVIDIA H200 with 16 x86-64 cores, beside XGBoost (`device="cuda"`), each table of one run. `python
+benchmarks/gpu_prediction.py` repeats them, `python -m benchmarks.gpu_page` writes this page. Rows have 28 features,
+float32, and are drawn by a formula; models have 500 rounds on a million rows, and no fit stops early. The best of some
+calls, the first not counted.
 """
 PARTS = {
     "prediction": """
