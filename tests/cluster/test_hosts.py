@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.datasets import make_regression
 
+from committee import GradientBoostingRegressor, cluster
 from committee.engines.hosts import LocalHosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
+from committee.engines.hosts.recovering import RecoveringHosts
 from committee.exceptions import ClusterError, DataError
 from tests.cluster.block_histograms import MakeHistograms, digest_fit
 
@@ -219,3 +222,26 @@ def test_executor_that_is_dead(in_blocks: bool, fork_context: Any) -> None:
             executor.submit(os.abort).result(600.0)
         with pytest.raises(ClusterError, match="an executor that has lost a process starts no other: pass new"):
             _ = hosts.open("fit", MakeHistograms(), 2) if in_blocks else hosts.map(abs, [1])
+
+
+class NoWorkers:
+    """A pool whose workers do not come."""
+
+    description = "an empty pool"
+
+    def start_hosts(self, live: object, timeout: float) -> list[Any]:
+        return []
+
+    def explain_none(self, limit: float) -> str:
+        return "nobody came"
+
+    def close(self) -> None:
+        pass
+
+
+def test_boosting_without_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool: Any = NoWorkers()
+    monkeypatch.setattr("committee.engines.cluster.connect_hosts", lambda *_: RecoveringHosts(pool))
+    X, y = make_regression(50, random_state=0)
+    with cluster(2), pytest.raises(ClusterError, match="No worker of an empty pool is left, nobody came"):
+        GradientBoostingRegressor(n_estimators=2).fit(X, y)

@@ -409,7 +409,7 @@ def _plan_on_cluster(n_rows: int, *, quiet: bool = False) -> _BlockPlan | None:
     if active is None:
         return None
     level = logging.DEBUG if quiet else logging.INFO
-    n_hosts = len(active.hosts.list_hosts())
+    n_hosts = len(active.hosts.require_hosts())
     if active.distribute != "always" and n_rows < _LEAST_ROWS * n_hosts:
         text = "Boosting runs in this process: %d rows are fewer than %d for each of %d workers."
         _LOG.log(level, text, n_rows, _LEAST_ROWS, n_hosts)

@@ -155,6 +155,19 @@ class RecoveringHosts:
                 self._add(self.pool.start_hosts(self._hosts, self.start_limit))
             return list(self._hosts.values())
 
+    def require_hosts(self) -> list[DirectHandle]:
+        """The live hosts, after waiting for one; raises `ClusterError` if none has come."""
+        hosts = self.list_hosts()
+        if not hosts:
+            raise self.report_none()
+        return hosts
+
+    def report_none(self) -> ClusterError:
+        """The error of a cluster without workers."""
+        return ClusterError(
+            f"No worker of {self.pool.description} is left, {self.pool.explain_none(self.start_limit)}."
+        )
+
     def lose(self, name: str, reason: object) -> None:
         """Give a host up for good."""
         with self._lock:
@@ -343,9 +356,7 @@ class RecoveringHosts:
             return
         live = [handle.name for handle in hosts if handle.keeps_state]
         if not live:
-            raise ClusterError(
-                f"No worker of {self.pool.description} is left, {self.pool.explain_none(self.start_limit)}."
-            )
+            raise self.report_none()
         known = set(live)
         homeless = sorted(block for block in range(own.n_blocks) if own.owners.get(block) not in known)
         if len(homeless) == own.n_blocks:

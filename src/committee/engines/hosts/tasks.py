@@ -116,10 +116,7 @@ class TaskRun:
             idle = self._n_threads == 0
         hosts = self._group.list_hosts(wait=idle)
         if idle and not hosts:
-            raise ClusterError(
-                f"No worker of {self._group.pool.description} is left, "
-                f"{self._group.pool.explain_none(self._group.start_limit)}."
-            )
+            raise self._group.report_none()
         for handle in hosts:
             if handle.name not in self._served:
                 self._served.add(handle.name)
