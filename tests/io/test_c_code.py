@@ -191,6 +191,20 @@ def test_committees_of_regressors_agree_to_rounding(name: str, tmp_path: Path) -
     assert_allclose(found, model.predict(X), rtol=1e-10)
 
 
+def test_committees_of_several_targets_agree_to_rounding(tmp_path: Path) -> None:
+    X = draw_table()
+    y = np.column_stack([draw_classes(X, 2), draw_classes(X, 3)])
+    model = committee.CommitteeClassifier(portfolio=["linear"], random_state=0).fit(X[::2], y[::2])
+    compiled, codes = CompiledModel(model, tmp_path), encode_rows(model, X)
+    assert_array_equal(compiled.find_labels(codes), model.predict(X))
+    assert_allclose(compiled.ask("predict_proba", codes), np.hstack(model.predict_proba(X)), rtol=0, atol=1e-11)
+    values = np.column_stack([draw_values(X), -X[:, 0]])
+    values[np.isnan(values)] = 0.0
+    regressor = committee.CommitteeRegressor(portfolio=["linear"], random_state=0).fit(X[::2], values[::2])
+    found = CompiledModel(regressor, tmp_path).ask("predict", encode_rows(regressor, X))
+    assert_allclose(found, regressor.predict(X), rtol=1e-10)
+
+
 @pytest.mark.parametrize("contamination", ["auto", 0.1])
 def test_isolation_forest(contamination: Any, tmp_path: Path) -> None:
     X = draw_table()
