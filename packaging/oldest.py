@@ -16,7 +16,7 @@ from pathlib import Path
 EXTRAS = ("cli", "io")
 # Packages of the tests whose oldest versions matter, since the library reads their tables; the tools may be new.
 TABLES = ("pandas", "polars")
-TOOLS = ("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100")
+TOOLS = ("pytest>=8.4", "pytest-xdist>=3.5", "hypothesis>=6.100")
 
 
 def main() -> None:

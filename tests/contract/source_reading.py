@@ -1,10 +1,13 @@
 """Reading Python and C++ sources just well enough to measure them."""
 
 import ast
+import functools
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALARS = {"bool", "int", "float", "double", "char", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"}
@@ -29,48 +32,115 @@ def list_sources(*folders: str, endings: tuple[str, ...]) -> list[Path]:
 # --- Python ---------------------------------------------------------------------------------------------------
 
 
-def count_python_lines(text: str) -> set[int]:
-    """Numbers of the lines that hold code: neither blank nor comment nor docstring."""
-    return _find_code(ast.parse(text), text)
+class PythonFacts(NamedTuple):
+    """What the rules ask of a source file; the tree that it was read from is not kept."""
+
+    code: set[int]
+    functions: list[Function]
+    imports: list[tuple[int, str, str]]
+    names: set[str]
+    n_any: int
+    n_parameters: int
 
 
-def _find_code(tree: ast.Module, text: str) -> set[int]:
-    lines = {number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "#"}
+@functools.cache
+def read_python(text: str) -> PythonFacts:
+    """All facts of a source, from one walk over its tree: several rules read every file."""
+    tree = ast.parse(text)
     texts: set[int] = set()
     docstrings: set[int] = set()
-    for node in ast.walk(tree):
+    definitions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    imports: list[tuple[int, str, str]] = []
+    for node, runs in _walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno:
-            texts.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # what looks blank is text
+            texts.update(_span(node))  # what looks blank is text
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return (lines | texts) - docstrings
+            docstrings.update(_span(node))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            definitions.append(node)
+        elif runs and isinstance(node, ast.Import):
+            imports += [(node.lineno, alias.name, "") for alias in node.names]
+        elif runs and isinstance(node, ast.ImportFrom):
+            imports += [(node.lineno, node.module or "", alias.name) for alias in node.names]
+    lines = {number for number, line in enumerate(text.split("\n"), 1) if line.strip() and line.strip()[0] != "#"}
+    code = (lines | texts) - docstrings
+    counts = [_count_any(node) for node in definitions]
+    n_any, n_parameters = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    functions = [_measure_function(node, code) for node in definitions]
+    return PythonFacts(code, functions, imports, _find_names(tree), n_any, n_parameters)
 
 
-def find_python_functions(text: str) -> Iterator[Function]:
-    tree = ast.parse(text)
-    code = _find_code(tree, text)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-            scalars = [a for a in arguments if a.annotation and _is_scalar(ast.unparse(a.annotation))]
-            # A constructor's arguments are the estimator's parameters, a command's are its options.
-            if scalars and (node.name == "__init__" or any("command" in ast.dump(d) for d in node.decorator_list)):
-                scalars = []
-            yield Function(node.name, node.lineno, sum(line in code for line in span), len(scalars))
+def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes of a tree, and whether they run: what stands under TYPE_CHECKING does not."""
+    found: deque[tuple[ast.AST, bool]] = deque([(tree, True)])
+    while found:
+        node, runs = found.popleft()
+        yield node, runs
+        unread = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else None
+        for value in vars(node).values():
+            if isinstance(value, list):
+                own = runs and value is not unread
+                found.extend([(child, own) for child in value if isinstance(child, ast.AST)])
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context | ast.operator):
+                found.append((value, runs))
 
 
-def find_imports(text: str) -> Iterator[tuple[int, str, str]]:
+def _span(node: ast.expr | ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _measure_function(node: ast.FunctionDef | ast.AsyncFunctionDef, code: set[int]) -> Function:
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    scalars = [a for a in arguments if a.annotation and _is_scalar(a.annotation)]
+    # A constructor's arguments are the estimator's parameters, a command's are its options.
+    if scalars and (node.name == "__init__" or any("command" in ast.dump(d) for d in node.decorator_list)):
+        scalars = []
+    return Function(node.name, node.lineno, len(code.intersection(_span(node))), len(scalars))
+
+
+def _find_names(tree: ast.Module) -> set[str]:
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not node.name.startswith("_")):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+            names.add(ast.unparse(node.target))
+        elif isinstance(node, ast.Assign) and _is_made_of_types(node.value):
+            names.update(ast.unparse(target) for target in node.targets)
+    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
+
+
+def _is_made_of_types(value: ast.expr) -> bool:
+    return isinstance(value, ast.Subscript) and ast.unparse(value.value) in {"Annotated", "Literal"}
+
+
+def _count_any(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[int, int]:
+    found = node.args
+    given = [*found.posonlyargs, *found.args, *found.kwonlyargs, *filter(None, (found.vararg, found.kwarg))]
+    counted = [a.annotation for a in given if a.annotation is not None and a.arg not in TABLES]
+    return sum("Any" in re.findall(r"\w+", ast.unparse(annotation)) for annotation in counted), len(counted)
+
+
+def _is_scalar(annotation: ast.expr) -> bool:
+    if isinstance(annotation, ast.BinOp):
+        return _is_scalar(annotation.left) and _is_scalar(annotation.right)
+    if isinstance(annotation, ast.Constant):
+        return annotation.value is None
+    return isinstance(annotation, ast.Name) and annotation.id in SCALARS
+
+
+def count_python_lines(text: str) -> set[int]:
+    """Numbers of the lines that hold code: neither blank nor comment nor docstring."""
+    return read_python(text).code
+
+
+def find_python_functions(text: str) -> list[Function]:
+    return read_python(text).functions
+
+
+def find_imports(text: str) -> list[tuple[int, str, str]]:
     """(line, module, name) of each import that runs; those under TYPE_CHECKING do not."""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, node.module or "", alias.name) for alias in node.names)
+    return read_python(text).imports
 
 
 def find_python_names(text: str) -> set[str]:
@@ -78,32 +148,13 @@ def find_python_names(text: str) -> set[str]:
 
     A name that is only assigned counts where its value is made of types: ``Member = Annotated[...]``.
     """
-    names = set()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef) or (isinstance(node, ast.FunctionDef) and not node.name.startswith("_")):
-            names.add(node.name)
-        elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
-            names.add(ast.unparse(node.target))
-        elif isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(("Annotated[", "Literal[")):
-            names.update(ast.unparse(target) for target in node.targets)
-    return {name for name in names if not (name.startswith("__") and name.endswith("__"))}
+    return read_python(text).names
 
 
 def count_any(text: str) -> tuple[int, int]:
     """Parameters annotated with Any, and all parameters; tables and targets (X, y) may be anything and do not count."""
-    n_any = n_all = 0
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found = node.args
-            given = [*found.posonlyargs, *found.args, *found.kwonlyargs, *filter(None, (found.vararg, found.kwarg))]
-            counted = [a for a in given if a.annotation is not None and a.arg not in TABLES]
-            n_all += len(counted)
-            n_any += sum("Any" in re.findall(r"\w+", ast.unparse(a.annotation)) for a in counted if a.annotation)
-    return n_any, n_all
-
-
-def _is_scalar(annotation: str) -> bool:
-    return all(part.strip() in SCALARS | {"None"} for part in annotation.split("|"))
+    facts = read_python(text)
+    return facts.n_any, facts.n_parameters
 
 
 # --- C++ ------------------------------------------------------------------------------------------------------

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
 from committee.data import ClassTarget
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
 from committee.ensembles.combining.member_predictions import sum_weighted
 from committee.ensembles.combining.metrics import choose_metric, target_matrix
 from committee.ensembles.combining.selection import select_by_log_loss, select_by_squared_error, select_greedily
-from committee.losses import apply_log, apply_softmax
+from committee.losses import apply_exp, apply_log, apply_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,11 +155,14 @@ class MemberCombiner:
         """
         if self._labels is None or not self._is_row_mean() or mean.shape[1] < 2:
             return 1.0
-        logs, row_weights = np.log(np.clip(mean[rows], LEAST_SHARPENED, None)), self._row_weights(rows)
+        logs, row_weights = apply_log(np.clip(mean[rows], LEAST_SHARPENED, None)), self._row_weights(rows)
         true = logs[np.arange(len(rows)), self._labels[rows]]
-        found = minimize_scalar(
-            lambda power: float(row_weights @ (logsumexp(power * logs, axis=1) - power * true)), bounds=_POWERS
-        )
+
+        def measure(power: float) -> float:
+            # The powers are bounded, so that no exponential underflows.
+            return float(row_weights @ (apply_log(apply_exp(power * logs).sum(axis=1)) - power * true))
+
+        found = minimize_scalar(measure, bounds=_POWERS)
         # Within the tolerance of the search, and without the last bits of what it minimises.
         return round(float(found.x) * _POWER_STEPS) / _POWER_STEPS
 

@@ -16,6 +16,7 @@ from committee.constraints import show_value
 from committee.data import ClassTarget, ValueTarget
 from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.learners.tree_estimator import split_outputs
+from committee.scoring.direct import explain_variance, find_class_metric, find_value_metric
 from committee.scoring.known_predictions import KnownPredictions, KnownProbabilities, KnownValues
 from committee.scoring.scorer import Scorer
 from committee.value_checks import accepts_arguments, is_flag, is_real
@@ -200,7 +201,7 @@ def make_score_function(
         else:
             true, predicted = target.values[rows], mean
             if is_flag(score, True):
-                return _explain_variance(true, predicted, own)
+                return explain_variance(true, predicted, own)
         if target.n_outputs == 1:
             true, predicted = true[:, 0], predicted[:, 0]
         assert callable(score)
@@ -220,18 +221,6 @@ def takes_sample_weight(score: object) -> bool:
         return False
 
 
-def _explain_variance(true: FloatArray, predicted: FloatArray, weights: FloatArray | None) -> float:
-    """R², the mean over outputs; equal to scikit-learn's metric, whose checks cost more than the sums."""
-    if len(true) < 2:
-        return np.nan  # one row has no variance to explain
-    own: FloatArray | float = 1.0 if weights is None else weights[:, None]
-    residual = (own * (true - predicted) ** 2).sum(axis=0)
-    total = (own * (true - np.average(true, axis=0, weights=weights)) ** 2).sum(axis=0)
-    constant = total == 0.0
-    explained = 1.0 - residual / np.where(constant, 1.0, total)
-    return float(np.where(constant, residual == 0.0, explained).mean())
-
-
 def _score_by_name(
     name: str, target: ClassTarget | ValueTarget, weights: FloatArray | None, parameter: str
 ) -> Callable[[Rows, FloatArray], float]:
@@ -239,15 +228,34 @@ def _score_by_name(
         name, parameter=parameter, alternatives="True, a function of the true and the predicted target, or "
     )
 
+    direct = _find_direct(name, target)
+
     def compute(rows: Rows, mean: FloatArray) -> float:
+        own = None if weights is None else weights[rows]
+        found = None if direct is None else direct(rows, mean, own)
+        if found is not None:
+            return found
         true = target.decode(target.labels[rows]) if isinstance(target, ClassTarget) else target.values[rows]
         flat = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         try:
-            return scorer.score_known(_wrap_mean(target, mean), flat, None if weights is None else weights[rows])
+            return scorer.score_known(_wrap_mean(target, mean), flat, own)
         except (AttributeError, TypeError) as error:
             raise DataError(f"The scorer {name!r} cannot score such predictions: {error}") from error
 
     return compute
+
+
+def _find_direct(
+    name: str, target: ClassTarget | ValueTarget
+) -> Callable[[Rows, FloatArray, FloatArray | None], float | None] | None:
+    """A function of rows, their predictions and weights in place of the scorer, where there is one."""
+    if not isinstance(target, ClassTarget):
+        of_values = find_value_metric(name)
+        return None if of_values is None else lambda rows, mean, own: of_values(target.values[rows], mean, own)
+    if target.n_outputs > 1:
+        return None
+    of_classes, labels = find_class_metric(name, target.classes[0]), target.labels[:, 0].astype(np.intp)
+    return None if of_classes is None else lambda rows, mean, own: of_classes(labels[rows], mean, own)
 
 
 def _wrap_mean(target: ClassTarget | ValueTarget, mean: FloatArray) -> KnownPredictions:
