@@ -249,14 +249,14 @@ def read_corpus() -> list[Case]:
     return [(name, [tuple(change) for change in changes]) for name, changes in map(json.loads, lines)]
 
 
-def serve(seed: int, cases: int, seconds: float, note: Path, found: Path) -> None:
-    """The process that runs cases; it writes its counts and the cases worth keeping."""
+def serve(seed: int, cases: int, seconds: float, grow: bool, note: Path, found: Path) -> None:
+    """The process that runs cases; it writes its counts and, to grow the corpus, the cases worth keeping."""
     faulthandler.enable()
     worker = Worker(seed, note)
     worker.work(cases, seconds, read_corpus())
     counts = {**worker.counts, "new inputs": len(worker.corpus), "pairs of blocks": worker.coverage.count_pairs()}
     findings = list(worker.findings)
-    shortest = worker.find_shortest()
+    shortest = worker.find_shortest() if grow else []
     found.write_text(json.dumps({"counts": counts, "findings": findings, "cases": shortest}), encoding="utf-8")
 
 
@@ -270,7 +270,8 @@ def _run_one(seed: int, args: argparse.Namespace, env: dict[str, str], folder: P
     while not results or (args.seconds and until - time.monotonic() > 5.0 and results[-1]["crashes"]):
         seconds = max(1.0, until - time.monotonic()) if args.seconds else 0.0
         own = seed + 1000 * n_crashes
-        command = [sys.executable, "-m", "fuzz.border", str(own), str(args.cases), str(seconds), str(note), str(found)]
+        numbers = [str(number) for number in (own, args.cases, seconds, int(args.grow))]
+        command = [sys.executable, "-m", "fuzz.border", *numbers, str(note), str(found)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT)
         if done.returncode == 0:
             kept = json.loads(found.read_text(encoding="utf-8"))
@@ -334,4 +335,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "--repeat":
         _show_case(sys.argv[2])
     else:
-        serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4]), Path(sys.argv[5]))
+        seed, cases, seconds, grow = sys.argv[1:5]
+        serve(int(seed), int(cases), float(seconds), bool(int(grow)), Path(sys.argv[5]), Path(sys.argv[6]))

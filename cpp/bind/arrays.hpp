@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 
@@ -18,11 +19,25 @@ namespace nb = nanobind;
 // Any array on the CPU; dtype and shape are looked at here, so that a misfit gets a sentence
 // instead of nanobind's list of overloads. Never converted, never copied.
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
-// A contiguous array of one type; nanobind converts (copies) other dtypes.
+
+inline bool is_aligned(const void* data, std::size_t itemsize) {
+  return reinterpret_cast<std::uintptr_t>(data) % itemsize == 0;
+}
+
+// An array of one type as an argument; nanobind converts (copies) other dtypes and layouts. NumPy
+// also has arrays whose values lie at any address (fields of packed records, parts of a buffer of
+// bytes), which nanobind passes on and no kernel may read: such an array is copied if the core only
+// reads it, and refused if the core would write to it.
+template <class... Args>
+struct AlignedArray : nb::ndarray<Args...> {
+  using Base = nb::ndarray<Args...>;
+  AlignedArray() = default;
+  explicit AlignedArray(Base array) : Base(std::move(array)) {}
+};
 template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = AlignedArray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Matrix = AlignedArray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 // What goes out. A property that returns one needs nb::rv_policy::automatic: nanobind's default for
 // properties would add an owner to an array that has one.
 template <class T>
@@ -42,7 +57,7 @@ inline MatrixView view_matrix(const AnyArray& x, const char* name = "X") {
   if (!is_double && x.dtype() != nb::dtype<float>()) {
     throw nb::value_error((std::string(name) + " must be float32 or float64.").c_str());
   }
-  if (reinterpret_cast<std::uintptr_t>(x.data()) % x.itemsize() != 0)
+  if (!is_aligned(x.data(), x.itemsize()))
     throw nb::value_error((std::string(name) + " must be aligned.").c_str());
   MatrixView view;
   view.data = x.data();
@@ -80,3 +95,25 @@ ReadOnlyArray<T> view_array(const T* data, std::initializer_list<std::size_t> sh
 }
 
 }  // namespace committee
+
+template <class... Args>
+struct nanobind::detail::type_caster<committee::AlignedArray<Args...>> {
+  using Plain = ndarray<Args...>;
+  using Element = typename Plain::Scalar;
+  NB_TYPE_CASTER(committee::AlignedArray<Args...>, make_caster<Plain>::Name)
+
+  // `flags` is a byte in older versions of nanobind.
+  bool from_python(handle source, auto flags, cleanup_list* cleanup) noexcept {
+    make_caster<Plain> plain;
+    if (!plain.from_python(source, flags, cleanup)) return false;
+    if (plain.value.is_valid() && !committee::is_aligned(plain.value.data(), sizeof(Element))) {
+      if constexpr (!std::is_const_v<Element>) return false;
+      const object copy = steal(PyObject_CallMethod(source.ptr(), "copy", nullptr));
+      if (!copy.is_valid()) PyErr_Clear();
+      if (!copy.is_valid() || !plain.from_python(copy, flags, cleanup)) return false;
+      if (!committee::is_aligned(plain.value.data(), sizeof(Element))) return false;
+    }
+    value = committee::AlignedArray<Args...>(std::move(plain.value));
+    return true;
+  }
+};

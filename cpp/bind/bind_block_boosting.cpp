@@ -144,7 +144,7 @@ void bind_block_boosting(nanobind::module_& m) {
   m.def(
       "add_packed_words",
       [](const Vector<u8>& packed,
-         const nb::ndarray<i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sums) {
+         const AlignedArray<i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sums) {
         add_packed_words({packed.data(), packed.shape(0)}, {sums.data(), sums.shape(0)});
       },
       nb::arg("packed"), nb::arg("sums"), "Add the numbers that were packed to as many sums.");

@@ -19,8 +19,8 @@ namespace committee {
 
 namespace {
 
-using Columns = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
-using WritableColumns = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using Columns = AlignedArray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using WritableColumns = AlignedArray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 
 const double* check_columns(const Columns& array, std::size_t n_rows, u32 n_scores) {
   if (array.shape(0) != n_rows || array.shape(1) != n_scores) {

@@ -17,7 +17,7 @@ namespace committee {
 
 namespace {
 
-using NodeBytes = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NodeBytes = Vector<u8>;
 
 std::span<const BinnedTreeNode> view_nodes(const NodeBytes& bytes) {
   if (bytes.shape(0) % sizeof(BinnedTreeNode) != 0 ||

@@ -10,7 +10,7 @@ namespace committee {
 namespace {
 
 // Contiguous, of any number of axes; nanobind converts others.
-using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Numbers = AlignedArray<const double, nb::c_contig, nb::device::cpu>;
 
 template <void (*kFunction)(std::span<const double>, double*)>
 Array<double> map_numbers(const Numbers& given) {

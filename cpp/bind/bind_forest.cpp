@@ -14,9 +14,9 @@ namespace committee {
 namespace {
 
 template <class T>
-using Rows = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = AlignedArray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Table = AlignedArray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void bind_sampling(nb::module_& m) {
   nb::class_<RowSampling> c(m, "RowSampling",

@@ -12,7 +12,7 @@ namespace committee {
 
 namespace {
 
-using ByteVector = nb::ndarray<const u8, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ByteVector = Vector<u8>;
 
 void bind_sample(nb::module_& m) {
   const auto own = [](const auto& values) {

@@ -12,7 +12,7 @@ namespace committee {
 
 namespace {
 
-using GroupScores = nb::ndarray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using GroupScores = AlignedArray<const double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 
 const double* check_group_scores(const GroupLoss& loss, const GroupScores& scores) {
   if (scores.shape(0) != loss.n_rows() || scores.shape(1) != loss.n_scores())

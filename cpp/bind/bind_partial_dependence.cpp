@@ -13,7 +13,7 @@ namespace committee {
 
 namespace {
 
-using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Points = AlignedArray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 DependenceQuery read_query(const SumArguments& arguments, const Vector<u32>& features,
                            const Points& points, int n_jobs) {

@@ -23,7 +23,7 @@ struct BoundStudy {
   std::optional<PermutationStudy> study;
 };
 
-using Orders = nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Orders = AlignedArray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 }  // namespace
 

@@ -69,7 +69,7 @@ Array<i64> give_leaves(const StumpLeaves& leaves, u32 n_classes) {
   return own_array<i64>(std::move(values), {2, leaves.n_leaves, n_classes});
 }
 
-using LeafArray = nb::ndarray<const i64, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using LeafArray = AlignedArray<const i64, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 StumpLeaves read_leaves(const LeafArray& array, u32 n_classes) {
   if (array.shape(0) != 2 || array.shape(2) != n_classes)

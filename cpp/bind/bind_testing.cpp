@@ -204,6 +204,10 @@ void bind_testing(nb::module_& m) {
                                     "'.");
       },
       "most"_a, "Kernels with at most these instructions, of those that the processor has.");
+  testing.def(
+      "find_address",
+      [](const Vector<double>& values) { return reinterpret_cast<std::uintptr_t>(values.data()); },
+      "values"_a, "Where the core reads the values of an array.");
   testing.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
               "The threshold between neighbouring values a < b, a float32 number where one fits.");
   testing.def("evaluate_packed_counts", &evaluate_packed_counts, "form"_a, "bytes"_a, "wides"_a,

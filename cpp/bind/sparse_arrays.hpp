@@ -11,6 +11,8 @@ inline SparseView view_sparse(const AnyArray& data, const AnyArray& indices, con
     if (part->ndim() != 1 || (part->shape(0) > 1 && part->stride(0) != 1)) {
       throw nb::value_error("data, indices and indptr must be contiguous 1-d arrays.");
     }
+    if (!is_aligned(part->data(), part->itemsize()))
+      throw nb::value_error("data, indices and indptr must be aligned.");
   }
   SparseView view;
   view.is_double = data.dtype() == nb::dtype<double>();

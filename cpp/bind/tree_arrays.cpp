@@ -222,7 +222,7 @@ template <class T>
 std::vector<T> get_column(const nb::dict& state, const char* key, const char* dtype,
                           std::size_t n) {
   const nb::object array = numpy("ascontiguousarray")(get_item(state, key), dtype);
-  const auto column = nb::cast<nb::ndarray<const T, nb::c_contig, nb::device::cpu>>(array);
+  const auto column = nb::cast<AlignedArray<const T, nb::c_contig, nb::device::cpu>>(array);
   if (column.size() != n)
     refuse(std::string("'") + key + "' must have " + std::to_string(n) + " entries.");
   return {column.data(), column.data() + n};

@@ -174,11 +174,43 @@ def test_boosting_knows_its_features() -> None:
         state.add_trees(narrow, 0, 1, 1.0, np.zeros((N_ROWS, 1), order="F"))
 
 
+def misalign(array: Any) -> Any:
+    """The same array, one byte beside the place where its values may lie."""
+    order: Any = "F" if array.flags.f_contiguous else "C"
+    room = np.frombuffer(bytearray(b"x" + array.tobytes(order)), np.uint8)
+    moved = room[1:].view(array.dtype).reshape(array.shape, order=order)
+    assert not moved.flags.aligned
+    return moved
+
+
 def test_memory_that_is_not_aligned_is_refused() -> None:
-    raw = np.zeros(N_ROWS * N_COLS * 8 + 1, dtype=np.uint8)[1:].view(np.float64).reshape(N_ROWS, N_COLS)
-    assert not raw.flags.aligned
     with pytest.raises(ValueError, match="aligned"):
-        _core.BinMapper.fit(raw, None, LEVELS, 255, 1)
+        _core.BinMapper.fit(misalign(X), None, LEVELS, 255, 1)
+    data, indices, indptr = np.ones(3), np.zeros(3, np.int32), np.arange(N_COLS + 1, dtype=np.int32)
+    for at in range(3):
+        parts = [data, indices, indptr]
+        parts[at] = misalign(parts[at])
+        with pytest.raises(ValueError, match="aligned"):
+            _core.BinMapper.fit_csc(*parts, (N_ROWS, N_COLS), None, LEVELS, 255, 1)
+
+
+def test_vectors_that_are_not_aligned_are_copied_where_they_are_read() -> None:
+    values = misalign(Y)
+    assert _core.testing.find_address(Y) == Y.ctypes.data
+    assert _core.testing.find_address(values) % values.itemsize == 0
+    np.testing.assert_array_equal(_core.find_exponentials(values), _core.find_exponentials(Y))
+    moved, _ = grow_tree(labels=misalign(LABELS), weights=misalign(np.abs(Y)))
+    plain, _ = grow_tree(weights=np.abs(Y))
+    assert moved.__getstate__()["nodes"].tobytes() == plain.__getstate__()["nodes"].tobytes()
+
+
+def test_arrays_that_are_not_aligned_are_not_written_to() -> None:
+    state = boost(Y)
+    state.boost(1)
+    scores = np.zeros((N_ROWS, 1), order="F")
+    state.add_trees(BINS, 0, 1, 1.0, scores)
+    with pytest.raises(TypeError):
+        state.add_trees(BINS, 0, 1, 1.0, misalign(scores))
 
 
 def test_a_child_beyond_the_tree_is_no_child() -> None:

@@ -89,3 +89,15 @@ def test_indices_that_were_changed_after_they_were_sorted_are_sorted_again() -> 
     np.testing.assert_array_equal(
         found, committee.DecisionTreeClassifier(random_state=0).fit(TABLE, y).predict_proba(TABLE)
     )
+
+
+@pytest.mark.parametrize("attribute", ["data", "indices", "indptr"])
+def test_parts_that_are_not_aligned_are_read(attribute: str) -> None:
+    X, y = sp.csc_matrix(TABLE), np.arange(40) % 2
+    plain = committee.RandomForestClassifier(3, random_state=0).fit(X.copy(), y)
+    part = getattr(X, attribute)
+    moved = np.frombuffer(bytearray(b"x" + part.tobytes()), np.uint8)[1:].view(part.dtype)
+    assert not moved.flags.aligned
+    setattr(X, attribute, moved)
+    fitted = committee.RandomForestClassifier(3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(fitted.predict_proba(X), plain.predict_proba(TABLE))

@@ -211,7 +211,8 @@ def read_sparse(X: Any) -> Table:
     compressed = X.tocsc()
     is_shared = compressed is X
     if is_shared:  # X may have noted that its indices are sorted before they were changed; a new matrix looks again
-        compressed = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+        parts = [part if part.flags.aligned else part.copy() for part in (X.data, X.indices, X.indptr)]
+        compressed = type(X)(tuple(parts), shape=X.shape)
     if compressed.dtype not in (_FLOAT32, _FLOAT64):
         compressed = compressed.astype(np.float64)
     if not compressed.has_canonical_format:
