@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from committee.engines.gpu.device import DeviceMemory
-from committee.engines.gpu.sources import list_include_folders
+from committee.engines.gpu.sources import list_include_folders, read_program
 
 HERE = Path(__file__).parent
 GUARD = 4096
@@ -37,11 +37,11 @@ class ShimProgram:
 
 
 def build_library(source: str, defines: Sequence[str]) -> Path:
-    """The shared library of all kernels; built once for each state of the sources."""
+    """The shared library of all kernels; built once for each state of what it includes."""
     assert COMPILER is not None
-    folders = [*list_include_folders(), HERE]
-    sources = sorted(path for folder in folders for path in folder.rglob("*.[ch]*") if path.is_file())
-    text = b"".join(path.read_bytes() for path in sources) + " ".join([source, *defines]).encode()
+    folders, entry = [*list_include_folders(), HERE], HERE / f"{Path(source).stem}_shim.cpp"
+    own = b"".join(path.read_bytes() for path in [entry, *sorted(HERE.glob("*.hpp"))])
+    text = own + read_program(source).encode() + " ".join([source, *defines]).encode()
     place = Path(tempfile.gettempdir()) / f"committee_kernels_{hashlib.sha256(text).hexdigest()[:16]}.so"
     if not place.exists():
         options = ["-std=c++20", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-w"]
@@ -56,7 +56,7 @@ def build_library(source: str, defines: Sequence[str]) -> Path:
                 COMPILER,
                 *options,
                 *(f"-I{path}" for path in folders),
-                str(HERE / f"{Path(source).stem}_shim.cpp"),
+                str(entry),
                 "-o",
             ]
             subprocess.run([*command, str(made)], check=True, capture_output=True, text=True)

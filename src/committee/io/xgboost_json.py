@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.engines.node_tags import FEATURE, LEAF, MISSING_LEFT
 from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import ParameterTypeError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["to_xgboost"]
 
-_LEAF, _MISSING_LEFT, _FEATURE = np.uint32(1 << 31), np.uint32(1 << 29), np.uint32((1 << 28) - 1)
 _NO_PARENT = 2147483647
 #: By link: the objective, and the mean whose score is zero.
 _OBJECTIVES = {
@@ -121,7 +121,7 @@ def _write_nodes(found: TreeModel, number: int) -> dict[str, Any]:
     trees = found.trees
     first, last = (int(k) for k in trees.node_offsets[number : number + 2])
     nodes = trees.nodes[first:last]
-    is_leaf = nodes["tag"] & _LEAF != 0
+    is_leaf = nodes["tag"] & LEAF != 0
     left = np.where(is_leaf, -1, nodes["left"].astype(np.int64))
     leaves = int(trees.leaf_offsets[number]) + np.where(is_leaf, nodes["left"], 0).astype(np.int64)
     values = np.asarray(trees.values, dtype=np.float64)[leaves, 0]
@@ -134,9 +134,9 @@ def _write_nodes(found: TreeModel, number: int) -> dict[str, Any]:
             cover[node] = cover[left[node]] + cover[left[node] + 1]
     return _name_arrays(
         left,
-        np.where(is_leaf, 0, nodes["tag"] & _FEATURE).astype(np.int64),
+        np.where(is_leaf, 0, nodes["tag"] & FEATURE).astype(np.int64),
         np.where(is_leaf, values, _raise_thresholds(nodes["threshold"].astype(np.float64))),
-        (nodes["tag"] & _MISSING_LEFT != 0) & ~is_leaf,
+        (nodes["tag"] & MISSING_LEFT != 0) & ~is_leaf,
         parents,
         cover,
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from committee.base import resolve_jobs
 from committee.data.rows import densify_blocks, fits_one_block
+from committee.engines.node_tags import FEATURE, LEAF
 from committee.learners.zero_chains import apply_by_chains, follows_chains, predict_by_chains
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = ["apply_trees", "find_leaves", "label_rows", "narrow_rows", "predict_b
 
 CombineMode: TypeAlias = Literal["mean", "sum", "vote"]
 #: Parts of a node's tag (`tree.hpp`).
-_LEAF, _FEATURE = np.uint32(1 << 31), np.uint32((1 << 28) - 1)
 
 
 def predict_trees(
@@ -167,7 +167,7 @@ def narrow_rows(trees: Trees, rows: SparseMatrix) -> tuple[Trees, SparseMatrix]:
     if fits_one_block(rows):
         return trees, rows
     tags = trees.nodes["tag"]
-    used = np.unique(tags[tags & _LEAF == 0] & _FEATURE)
+    used = np.unique(tags[tags & LEAF == 0] & FEATURE)
     if 2 * len(used) > rows.shape[1]:
         return trees, rows
     used = used if len(used) else np.zeros(1, np.uint32)

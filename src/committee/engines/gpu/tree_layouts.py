@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.engines.node_tags import CATEGORICAL, FEATURE, LEAF, MISSING_LEFT
+
 if TYPE_CHECKING:
     from committee.engines.tree_model import TreeModel
     from committee.typing import AnyArray, FloatArray
 
 __all__ = ["CodedTrees", "CompleteTrees", "LinkedTrees"]
 
-_LEAF, _CATEGORICAL, _MISSING_LEFT, _FEATURE = 1 << 31, 1 << 30, 1 << 29, (1 << 28) - 1
 _MOST_DEPTH, _MOST_FEATURES, _MOST_THRESHOLDS = 8, 128, 254
 _MOST_BYTES = 46 << 10
 """Shared memory for trees: two blocks fit a multiprocessor."""
@@ -87,15 +88,15 @@ class CodedTrees:
         trees = model.trees
         self._nodes = nodes = np.asarray(trees.nodes)
         tags = nodes["tag"]
-        self._inner = inner = (tags & _LEAF) == 0
-        self.features = np.unique(tags[inner] & _FEATURE).astype(np.uint32)
+        self._inner = inner = (tags & LEAF) == 0
+        self.features = np.unique(tags[inner] & FEATURE).astype(np.uint32)
         self.thresholds: list[FloatArray] = []
         self.is_possible = not (
-            (tags & _CATEGORICAL)[inner].any() or len(self.features) > _MOST_FEATURES or trees.width != 1
+            (tags & CATEGORICAL)[inner].any() or len(self.features) > _MOST_FEATURES or trees.width != 1
         )
         if not self.is_possible:
             return
-        features = np.searchsorted(self.features, tags & _FEATURE)
+        features = np.searchsorted(self.features, tags & FEATURE)
         thresholds = [np.unique(nodes["threshold"][inner & (features == k)]) for k in range(len(self.features))]
         self.is_possible = max(map(len, thresholds), default=0) <= _MOST_THRESHOLDS
         if not self.is_possible:
@@ -105,7 +106,7 @@ class CodedTrees:
         for k, values in enumerate(thresholds):
             own = inner & (features == k)
             codes[own] = np.searchsorted(values, nodes["threshold"][own])
-        missing = np.where(inner & ((tags & _MISSING_LEFT) != 0), 1, 0)
+        missing = np.where(inner & ((tags & MISSING_LEFT) != 0), 1, 0)
         self._words = (codes | (missing << 8) | (np.where(inner, features, 0) << 9)).astype(np.uint16)
         slots = np.zeros(trees.n_trees, np.int64) if model.slots is None else np.asarray(model.slots, np.int64)
         order = np.argsort(slots, kind="stable")

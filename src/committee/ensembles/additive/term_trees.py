@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.engines import get_engine
+from committee.engines.node_tags import CATEGORICAL, LEAF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["make_term_trees"]
 
-_LEAF, _CATEGORICAL = 1 << 31, 1 << 30
 _NODE = np.dtype([("threshold", "<f8"), ("left", "<u4"), ("tag", "<u4")])
 
 
@@ -49,7 +49,7 @@ class _TermTree:
             done += 1
             cut = self._choose_cut(ranges)
             if cut is None:
-                self.nodes.append((0.0, len(self.leaves), _LEAF))
+                self.nodes.append((0.0, len(self.leaves), LEAF))
                 self.leaves.append(tuple(slice(low, high) for low, high in ranges))
                 continue
             axis, place = cut
@@ -80,7 +80,7 @@ class _TermTree:
         assert axis.cells is not None
         self.sets.append(np.flatnonzero((axis.cells >= low) & (axis.cells < place)))
         number = np.array([len(self.sets) - 1, 0], dtype="<u4").view("<f8")[0]
-        return float(number), axis.feature | _CATEGORICAL
+        return float(number), axis.feature | CATEGORICAL
 
     def read_leaves(self) -> tuple[AnyArray, AnyArray]:
         """Values of the leaves, (n_leaves, n_scores), and the weight of their rows."""

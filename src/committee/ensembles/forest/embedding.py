@@ -15,6 +15,7 @@ from committee.data.blocks import BlockTable
 from committee.data.dataset import ValueTarget
 from committee.data.opening import opens_table
 from committee.engines.formula import refuse_formula
+from committee.engines.node_tags import LEAF
 from committee.ensembles.forest.base import BaseForest
 from committee.exceptions import DataError
 from committee.learners.tree import ExtraTreeRegressor
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RandomTreesEmbedding"]
 
-_LEAF = np.uint32(1 << 31)
 """The bit of a node's tag that says that it is a leaf (tree.hpp)."""
 
 
@@ -194,7 +194,7 @@ class RandomTreesEmbedding(TransformerMixin, BaseForest):  # type: ignore[misc]
         starts = np.asarray(trees.node_offsets, dtype=np.intp)
         numbers = trees.number_depth_first() + np.repeat(starts[:-1], np.diff(starts))
         is_leaf = np.empty(len(numbers), dtype=bool)
-        is_leaf[numbers] = trees.nodes["tag"] & _LEAF != 0
+        is_leaf[numbers] = trees.nodes["tag"] & LEAF != 0
         return is_leaf
 
     def _list_leaves(self) -> list[NDArray[np.intp]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from committee.engines.node_tags import CATEGORICAL, LEAF, MISSING_LEFT
 from committee.io.c_code.literals import wrap_items, write_array, write_items
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_arena", "write_tree_sum"]
 
-_LEAF, _CATEGORICAL, _MISSING_LEFT = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
 
 #: Trees that a row walks at once: their steps do not wait for one another, and no branch has to be guessed.
 _LANES = 8
@@ -91,7 +91,7 @@ def write_arena(k: int, trees: Trees, n_columns: int) -> tuple[str, set[str]]:
         parts.append(write_array(f"first_words_{k}", np.asarray(trees.category_offsets)))
         parts.append(write_array(f"words_{k}", np.asarray(trees.category_words)))
         special += _CATEGORIES.format(k=k)
-    if (trees.nodes["tag"] & _MISSING_LEFT).any():
+    if (trees.nodes["tag"] & MISSING_LEFT).any():
         special += _MISSING
     parts += [_STEP.format(k=k, special=special), _write_walk(k, trees.n_trees, "")]
     if _looks_for_missing(trees, n_columns):
@@ -101,7 +101,7 @@ def write_arena(k: int, trees: Trees, n_columns: int) -> tuple[str, set[str]]:
 
 def _has_sets(trees: Trees) -> bool:
     tags = np.asarray(trees.nodes["tag"])
-    return bool(((tags & _CATEGORICAL != 0) & (tags & _LEAF == 0)).any()) and len(trees.category_words) > 0
+    return bool(((tags & CATEGORICAL != 0) & (tags & LEAF == 0)).any()) and len(trees.category_words) > 0
 
 
 def _looks_for_missing(trees: Trees, n_columns: int) -> bool:
@@ -117,7 +117,7 @@ def _list_nodes(k: int, trees: Trees) -> tuple[str, list[str], AnyArray]:
     tags, lefts = np.asarray(trees.nodes["tag"]), np.asarray(trees.nodes["left"]).astype(np.int64)
     first_nodes, first_leaves = (np.asarray(own).astype(np.int64) for own in (trees.node_offsets, trees.leaf_offsets))
     tree_of = np.repeat(np.arange(trees.n_trees), np.diff(first_nodes))
-    is_leaf = tags & _LEAF != 0
+    is_leaf = tags & LEAF != 0
     kind, thresholds = _read_thresholds(trees.nodes)
     rows = zip(write_items(thresholds), (lefts + first_nodes[tree_of]).tolist(), tags.tolist(), strict=True)
     items = [f"{{{threshold},{left},{tag}u}}" for threshold, left, tag in rows]
@@ -129,10 +129,10 @@ def _list_nodes(k: int, trees: Trees) -> tuple[str, list[str], AnyArray]:
 def _read_thresholds(nodes: AnyArray) -> tuple[str, AnyArray]:
     """Thresholds as numbers; a node that splits by categories has the number of its set in place of one."""
     tags, thresholds = nodes["tag"], nodes["threshold"].copy()
-    by_set = (tags & _CATEGORICAL != 0) & (tags & _LEAF == 0)
+    by_set = (tags & CATEGORICAL != 0) & (tags & LEAF == 0)
     words = np.ascontiguousarray(nodes["threshold"]).view("<u4").reshape(len(nodes), -1)[:, 0]
     numbers = np.where(by_set, words.astype(np.float64), thresholds.astype(np.float64))
-    numbers[tags & _LEAF != 0] = 0.0
+    numbers[tags & LEAF != 0] = 0.0
     if thresholds.dtype == np.float32 and (not by_set.any() or words[by_set].max() < 1 << 24):
         return "float", numbers.astype(np.float32)
     return "double", numbers

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.engines.node_tags import CATEGORICAL, FEATURE, LEAF, MISSING_LEFT
+
 if TYPE_CHECKING:
     from committee.engines.formula import TreeTerm
     from committee.typing import AnyArray, BoolArray, FloatArray
@@ -18,8 +20,6 @@ __all__ = ["MISSING_CODE", "find_category_columns", "list_tree_attributes"]
 
 #: Stands for a missing category: whether NaN is in a set, runtimes differ.
 MISSING_CODE = -1.0
-_LEAF, _CATEGORICAL, _MISSING_LEFT = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32(1 << 29)
-_FEATURE = np.uint32((1 << 28) - 1)
 # Values of `nodes_modes`.
 _LESS_OR_EQUAL, _MEMBER = 0, 6
 _SUM = 1
@@ -47,7 +47,7 @@ class _Nodes:
 def find_category_columns(term: TreeTerm) -> AnyArray:
     """The columns that some tree splits as categories."""
     tags = term.trees.nodes["tag"]
-    return np.unique(tags[(tags & _LEAF == 0) & (tags & _CATEGORICAL != 0)] & _FEATURE).astype(np.int64)
+    return np.unique(tags[(tags & LEAF == 0) & (tags & CATEGORICAL != 0)] & FEATURE).astype(np.int64)
 
 
 def list_tree_attributes(onnx: Any, term: TreeTerm) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def list_tree_attributes(onnx: Any, term: TreeTerm) -> dict[str, Any]:
     arena, starts, firsts = trees.nodes, trees.node_offsets.astype(np.int64), trees.leaf_offsets.astype(np.int64)
     for number in range(trees.n_trees):
         own = arena[starts[number] : starts[number + 1]]
-        leaves = own["tag"] & _LEAF != 0
+        leaves = own["tag"] & LEAF != 0
         weight = 1.0 if term.tree_weights is None else float(term.tree_weights[number])
         terms = weight * values[firsts[number] : firsts[number + 1]][own["left"][leaves].astype(np.int64)]
         for column in range(terms.shape[1]):
@@ -95,12 +95,12 @@ def _append_tree(
     nodes.append(leaf_weights=values, leaf_targetids=np.full(len(values), target))
     if len(inner):
         tags = own["tag"][inner]
-        by_set, missing_left = tags & _CATEGORICAL != 0, tags & _MISSING_LEFT != 0
+        by_set, missing_left = tags & CATEGORICAL != 0, tags & MISSING_LEFT != 0
         left = own["left"][inner].astype(np.int64)
         thresholds = np.where(by_set, 0.0, own["threshold"][inner].astype(np.float64))
         nodes.append(
             nodes_modes=np.where(by_set, _MEMBER, _LESS_OR_EQUAL),
-            nodes_featureids=(tags & _FEATURE).astype(np.int64),
+            nodes_featureids=(tags & FEATURE).astype(np.int64),
             nodes_splits=thresholds,
             nodes_missing_value_tracks_true=missing_left & ~by_set,
             nodes_truenodeids=place[left],

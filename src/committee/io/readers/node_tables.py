@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.engines import get_engine
+from committee.engines.node_tags import CATEGORICAL, LEAF, MISSING_LEFT
 from committee.exceptions import ModelFileError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NodeTable", "make_arena", "make_leaf_table", "refuse_file", "round_thresholds"]
 
-_LEAF, _CATEGORICAL, _MISSING_LEFT = 1 << 31, 1 << 30, 1 << 29
 _MOST_LEVELS = 1 << 24
 _NODE = np.dtype([("threshold", "<f8"), ("left", "<u4"), ("tag", "<u4")])
 
@@ -178,7 +178,7 @@ def _lay_out(
     threshold = np.where(is_leaf, 0.0, np.asarray(table.threshold, dtype=np.float64)[chosen])
     if np.isnan(threshold).any():
         raise refuse_file(library, f"a threshold of tree {number} is no number")
-    tags = np.where(is_leaf, _LEAF, feature + np.where(np.asarray(table.missing_left)[chosen], _MISSING_LEFT, 0))
+    tags = np.where(is_leaf, LEAF, feature + np.where(np.asarray(table.missing_left)[chosen], MISSING_LEFT, 0))
     made["threshold"] = threshold
     made["left"][is_leaf] = np.arange(int(is_leaf.sum()))
     children = np.asarray(table.left)[chosen][~is_leaf].tolist()
@@ -189,7 +189,7 @@ def _lay_out(
             continue
         if len(codes) and not (int(codes.min()) >= 0 and int(codes.max()) < _MOST_LEVELS):
             raise refuse_file(library, f"tree {number} has categories below 0 or above {_MOST_LEVELS}")
-        tags[place] |= _CATEGORICAL
+        tags[place] |= CATEGORICAL
         made["threshold"][place] = np.array([len(sets), 0], dtype="<u4").view("<f8")[0]
         sets.append(codes)
     made["tag"] = tags
