@@ -18,6 +18,7 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
   COMMITTEE_LAUNCH(search_splits)
   COMMITTEE_LAUNCH(search_counts)
   COMMITTEE_LAUNCH(choose_nodes)
+  COMMITTEE_LAUNCH(write_nodes)
   COMMITTEE_LAUNCH(sum_leaves)
   COMMITTEE_LAUNCH(set_values)
   COMMITTEE_LAUNCH(update_scores)

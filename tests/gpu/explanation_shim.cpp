@@ -7,7 +7,10 @@ extern "C" int launch_kernel(const char* name, unsigned grid, unsigned block, vo
   const std::string wanted = name;
 #define COMMITTEE_LAUNCH(kernel) \
   if (wanted == #kernel) return start(kernel, grid, block, arguments), 0;
-  COMMITTEE_LAUNCH(explain_trees)
+  COMMITTEE_LAUNCH(explain_at_1)
+  COMMITTEE_LAUNCH(explain_at_2)
+  COMMITTEE_LAUNCH(explain_at_3)
+  COMMITTEE_LAUNCH(explain_at_4)
   COMMITTEE_LAUNCH(sum_points)
   COMMITTEE_LAUNCH(complete_classes)
   COMMITTEE_LAUNCH(describe_explanation)

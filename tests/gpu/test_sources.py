@@ -9,7 +9,9 @@ import pytest
 from committee.engines.gpu.sources import list_parts, read_program
 
 
-@pytest.mark.parametrize(("name", "n_parts"), [("boosting.cu", 9), ("forest.cu", 4), ("stumps.cu", 1)])
+@pytest.mark.parametrize(
+    ("name", "n_parts"), [("boosting.cu", 12), ("binning.cu", 5), ("forest.cu", 4), ("stumps.cu", 1)]
+)
 def test_each_part_has_its_own_kernels(name: str, n_parts: int) -> None:
     parts = list_parts(name)
     assert len(parts) == n_parts

@@ -129,9 +129,11 @@ class ThresholdTables:
         n_levels: Sequence[int],
         is_double: bool,
     ) -> None:
-        self._device, self._is_double = device, is_double
+        self._device, self._name = device, "double" if is_double else "float"
         self.n_used = len(columns)
-        self._program = device.compile("binning.cu", [])
+        # Most tables lie by rows.
+        kernels = ["describe_binning", f"bin_{self._name}_rows"]
+        self._program = device.compile("binning.cu", [], kernels)
         self._check_layout()
         self.fields = np.zeros(1, BINNING)
         self.kept: list[DeviceMemory] = []
@@ -188,13 +190,12 @@ class ThresholdTables:
         n_rows = job.table.n_rows
         if self.n_used == 0 or n_rows == 0:
             return
-        name = "double" if self._is_double else "float"
         by = "rows" if job.table.column_stride == 1 else "columns"
         n_groups, n_tiles = -(-self.n_used // LANES), -(-n_rows // BLOCK)
         per_group = max(1, min(n_tiles, 2 * self._device.n_multiprocessors // n_groups))
         shared = BINS * LANES * job.table.item_bytes + _TILE_BYTES
         arguments = [np.uint64(address)]
-        self._program.launch(f"bin_{name}_{by}", n_groups * per_group, BLOCK, arguments, shared_bytes=shared)
+        self._program.launch(f"bin_{self._name}_{by}", n_groups * per_group, BLOCK, arguments, shared_bytes=shared)
         if self.fields["slots"][0]:
             grid = max(1, min(-(-n_rows // 256), 16 * self._device.n_multiprocessors))
-            self._program.launch(f"find_other_{name}s", grid, 256, arguments)
+            self._program.launch(f"find_other_{self._name}s", grid, 256, arguments)

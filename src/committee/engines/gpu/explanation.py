@@ -8,7 +8,13 @@ import numpy as np
 
 from committee import _core
 from committee.engines.gpu.device import open_device
-from committee.engines.gpu.explanation_plan import EXPLAINED_SPLIT, POINT_SPLIT, find_point_splits, group_trees
+from committee.engines.gpu.explanation_plan import (
+    EXPLAINED_SPLIT,
+    MOST_POINTS,
+    describe_point_split,
+    find_point_splits,
+    group_trees,
+)
 from committee.engines.gpu.tables import take_rows_in
 from committee.engines.tree_model import present_trees
 from committee.exceptions import EngineError
@@ -38,11 +44,9 @@ _INTEGERS = (
     "n_rows",
     "n_features",
     "n_used",
-    "n_points",
+    "n_passes",
     "first_split",
     "n_splits",
-    "n_levels",
-    "n_lefts",
     "n_staged",
     "n_trees",
     "n_columns",
@@ -53,14 +57,13 @@ _INTEGERS = (
 )
 _EXPLANATION = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
 _MOST_LEVELS, _ROW_BLOCK = 64, 128
-_FEW_LEVELS = 32
-"""Levels that kernels have bits for in one word."""
 _MOST_STAGED = 600
 """Splits of trees that are brought into shared memory."""
-_MOST_SHARED = 160 << 10
+_MOST_SHARED = 128 << 10
+"""Bytes of shared memory for rows; the splits of trees may take the rest of what a block may have."""
 _PARTIAL_BYTES = 256 << 20
 """Sums of the points of the rows that are explained at a time."""
-_AHEAD_BYTES = POINT_SPLIT.itemsize
+_AHEAD_BYTES = describe_point_split(MOST_POINTS).itemsize
 """What kernels read of the split after the last one."""
 
 
@@ -90,34 +93,33 @@ class GpuExplainer:
                 f"{plan['n_levels']}. Explain it with engine='cpu'."
             )
         self._features, self._columns, self.base = plan["features"], plan["columns"], plan["base"]
-        self._in_shared = self._count_shared(plan["n_levels"], plan["n_levels"], len(self._features), 8) <= _MOST_SHARED
+        self._in_shared = self._count_shared(len(self._features), 8) <= _MOST_SHARED
         self._fields = np.zeros(1, _EXPLANATION)
         self._kept: list[DeviceMemory] = []
         splits, roots, self._groups = group_trees(plan["splits"].view(EXPLAINED_SPLIT), plan["roots"])
         self._staged = max((int(group.sizes.max()) for group in self._groups), default=0) <= _MOST_STAGED
-        self._programs = {
-            deep: self._compile(deep) for deep in {self._is_deep(group.n_levels) for group in self._groups}
-        }
+        self._programs = {deep: self._compile(deep) for deep in {group.is_deep for group in self._groups}}
         self._put_plan(plan)
-        self._jobs = [job for group in self._groups for job in self._list_jobs(group, splits, roots, plan)]
+        listed = [(group, self._list_jobs(group, splits, roots, plan)) for group in self._groups]
+        self._jobs = [job for _, jobs in listed for job in jobs]
+        self._groups_of_jobs = [group for group, jobs in listed for _ in jobs]
 
     @staticmethod
-    def _count_shared(n_levels: int, n_lefts: int, n_used: int, x_bytes: int) -> int:
-        """Bytes of shared memory that a block takes."""
-        return _ROW_BLOCK * (8 * (n_levels + n_lefts) + (8 + x_bytes) * n_used)
-
-    @staticmethod
-    def _is_deep(n_levels: int) -> bool:
-        return n_levels > _FEW_LEVELS
+    def _count_shared(n_used: int, x_bytes: int) -> int:
+        """Bytes of shared memory that the rows of a block take."""
+        return _ROW_BLOCK * (8 + x_bytes) * n_used
 
     def _compile(self, deep: bool) -> DeviceProgram:
         defines = [f"COMMITTEE_SHARED_ROWS={int(self._in_shared)}", f"COMMITTEE_STAGED={int(self._staged)}"]
         defines += [f"COMMITTEE_ROW_BLOCK={_ROW_BLOCK}", *(["COMMITTEE_DEEP"] if deep else [])]
-        program = self._device.compile("explanation.cu", defines)
-        memory = self._device.allocate(16)
+        sizes = {group.points.shape[1] for group in self._groups if group.is_deep == deep}
+        kernels = ["describe_explanation", *(f"explain_at_{n}" for n in sizes)]
+        program = self._device.compile("explanation.cu", defines, kernels)
+        known = [_EXPLANATION.itemsize, *(describe_point_split(n + 1).itemsize for n in range(MOST_POINTS))]
+        memory = self._device.allocate(8 * len(known))
         program.launch("describe_explanation", 1, 32, [np.uint64(memory.address)])
-        found = self._device.copy_out(memory, np.uint64, 2).tolist()
-        if found != [_EXPLANATION.itemsize, POINT_SPLIT.itemsize]:
+        found = self._device.copy_out(memory, np.uint64, len(known)).tolist()
+        if found != known:
             raise EngineError(
                 f"The compiled kernels describe an explanation in {found} bytes, not in those known here."
             )
@@ -149,8 +151,8 @@ class GpuExplainer:
         fields = self._fields.copy()
         fields["splits"] = self._put(None, find_point_splits(splits, group).view(np.uint8)).address
         fields["weights"] = self._put(None, group.weights).address
-        fields["n_points"], fields["first_split"] = len(group.points), group.first_split
-        fields["n_splits"], fields["n_levels"], fields["n_lefts"] = group.n_splits, group.n_levels, group.n_lefts
+        fields["n_passes"], fields["first_split"] = len(group.points), group.first_split
+        fields["n_splits"] = group.n_splits
         # Trees by the column that they add to, or all of them to every column.
         columns = plan["first_columns"][group.trees]
         order = np.argsort(columns, kind="stable")
@@ -219,19 +221,21 @@ class GpuExplainer:
         for k, job in enumerate(jobs):
             last = (k + 1) % len(self._jobs) == 0
             address = memory.address + k * _EXPLANATION.itemsize
-            self._launch(address, job, completes=last and bool(job["n_outputs"]))
+            group = self._groups_of_jobs[k % len(self._jobs)]
+            self._launch(address, job, group, completes=last and bool(job["n_outputs"]))
         # What the kernels read is freed with this call.
         device.copy_out(memory, np.uint8, 1)
 
-    def _launch(self, address: int, job: Any, *, completes: bool) -> None:
-        n_rows, n_points, arguments = int(job["n_rows"]), int(job["n_points"]), [np.uint64(address)]
-        program, x_bytes = self._programs[self._is_deep(int(job["n_levels"]))], 8 if job["double_x"] else 4
-        grid = -(-n_rows // _ROW_BLOCK) * n_points
+    def _launch(self, address: int, job: Any, group: TreeGroup, *, completes: bool) -> None:
+        n_rows, arguments = int(job["n_rows"]), [np.uint64(address)]
+        program, x_bytes = self._programs[group.is_deep], 8 if job["double_x"] else 4
+        n_points = group.points.shape[1]
+        grid = -(-n_rows // _ROW_BLOCK) * len(group.points)
         n_used = len(self._features) if self._in_shared else 0
-        shared = self._count_shared(int(job["n_levels"]), int(job["n_lefts"]), n_used, x_bytes)
+        shared = self._count_shared(n_used, x_bytes)
         if self._staged:
-            shared += int(job["n_staged"]) * (POINT_SPLIT.itemsize + 8) + 8
-        program.launch("explain_trees", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
+            shared += int(job["n_staged"]) * (describe_point_split(n_points).itemsize + 8) + 8
+        program.launch(f"explain_at_{n_points}", grid, _ROW_BLOCK, arguments, shared_bytes=shared)
         most = 16 * self._device.n_multiprocessors
         grid = max(1, min(-(-n_rows * len(self._features) // 256), most))
         program.launch("sum_points", grid, 256, arguments)

@@ -265,9 +265,8 @@ class TreeGrower(FitMemory):
             self._launch("choose_features", self._count_blocks(32, n_tasks), 32, (flag,))
         self._launch("add_histograms", n_blocks, BLOCK, (flag, np.uint32(_LEAST_ROWS)), shared_bytes=shared)
         counted = bool(self._fit["checked"][0]) and not root
-        apart = counted or len(options.categories) > 0
         grid = min(n_tasks * self._n_groups, 4 * n_blocks)
-        self._launch("search_splits", grid, BLOCK, (flag, np.int32(not apart)))
+        self._launch("search_splits", grid, BLOCK, (flag,))
         if counted:
             self._launch("search_counts", min(n_tasks // 2 * self._n_groups, n_blocks), BLOCK)
         if self._fit["n_wide"][0]:
@@ -276,8 +275,7 @@ class TreeGrower(FitMemory):
         if len(options.categories):
             grid = min(n_tasks * len(options.categories), 2 * n_blocks)
             self._launch("search_categories", grid, 256, (flag,))
-        if apart:
-            self._launch("choose_nodes", 1, BLOCK, (flag,))
+        self._launch("choose_nodes", 1, BLOCK, (flag,))
 
     def _end(self, score: int) -> None:
         self._sum_leaves(score)
@@ -286,6 +284,7 @@ class TreeGrower(FitMemory):
     def _sum_leaves(self, score: int) -> None:
         most = _MOST_ROWS_OF_BLOCK // 2 if self.incremental else _MOST_ROWS_OF_BLOCK
         n_own = min(most, max(_LEAST_ROWS, -(-self._n_rows // (12 * self._device.n_multiprocessors))))
+        self._launch("write_nodes", 1, BLOCK)
         self._launch("sum_leaves", -(-self._n_rows // n_own), 512, (np.int32(score), np.uint32(n_own)))
 
     def _set_values(self, score: int) -> None:

@@ -39,13 +39,9 @@ _NARROW_SHIFT = 16
 _AHEAD = 64
 """Nodes that best-first growth expands ahead of time, at most."""
 _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
-_MANY_ROWS = 1 << 22
-"""Rows from which on their memory counts, and best-first growth has the smaller room."""
 _FRESH_LOSSES = ("logistic", "squared_error")
 """Losses whose gradients are found from the scores each time they are needed, in tables of so many rows."""
 _LEAST_FRESH_ROWS = 1 << 18
-_MOST_AHEAD_BYTES = 1 << 30
-"""Histograms of nodes that more of them may be expanded ahead of time for."""
 
 
 def _find_narrowest(target: FloatArray) -> AnyArray:
@@ -119,13 +115,15 @@ class FitMemory:
         chosen = {
             "describe_sizes": True,
             "make_words": True,
+            "partition_rows": True,
+            "add_histograms": True,
             "search_splits": True,
+            "choose_nodes": True,
+            "write_nodes": True,
             "find_gradients": not self._fresh and not self.incremental,
             "keep_residuals": self.incremental,
             "draw_lists": options.masked,
             "search_categories": len(options.categories) > 0,
-            # By levels the last ones have no search.
-            "choose_nodes": counted or len(options.categories) > 0 or params.max_leaf_nodes == 0,
             "search_counts": counted,
         }
         return [name for name, wanted in chosen.items() if wanted]
@@ -252,10 +250,9 @@ class FitMemory:
         limited = 0 < limit < most_leaves
         fit["max_leaves"] = limit if limited else 0
         if limited:
-            # Room for nodes that were expanded in vain: with little of it trees take many more steps.
-            many = 16 * limit + 64
-            fits = self._n_rows < _MANY_ROWS and many // 2 * self._count_histogram_bytes() <= _MOST_AHEAD_BYTES
-            fit["max_nodes"], fit["max_final"] = many if fits else 8 * limit + 64, 2 * limit
+            # Room for nodes that were expanded in vain: with half of it trees take half as many steps more, with twice
+            # of it hardly fewer.
+            fit["max_nodes"], fit["max_final"] = 8 * limit + 64, 2 * limit
             fit["max_candidates"], fit["ahead"] = 4 * _AHEAD, _AHEAD
         else:
             # A node that was expanded in vain keeps places for children that it may never have.

@@ -112,7 +112,7 @@ class GpuPredictor:
             defines = [f"COMMITTEE_THREADS={self._n_threads}"]
         if isinstance(self._layout, CompleteTrees):
             defines.append(f"COMMITTEE_DEPTH={self._layout.depth}")
-        self._program = self._device.compile("prediction.cu", defines)
+        self._program = self._device.compile("prediction.cu", defines, ["describe_prediction", self.walk])
         self._check_layout()
         self._fields["n_features"], self._fields["n_trees"] = trees.n_features, trees.n_trees
         self._fields["width"], self._fields["n_columns"] = trees.width, self._model.width

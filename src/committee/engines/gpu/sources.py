@@ -20,8 +20,14 @@ _APART: dict[str, tuple[tuple[str, ...], ...]] = {
         ("draw_lists", "choose_features"),
         ("find_largest", "find_gradients", "measure_gradients"),
         ("find_largest_residual", "keep_residuals", "add_trees"),
-        ("make_words", "partition_rows", "add_histograms"),
+        ("make_words",),
+        ("partition_rows",),
+        ("add_histograms",),
+        ("write_nodes", "sum_leaves"),
     ),
+    "binning.cu": (("bin_float_rows",), ("bin_double_rows",), ("bin_float_columns",), ("bin_double_columns",)),
+    "prediction.cu": (("sum_trees",), ("sum_complete_trees",), ("sum_linked_trees",)),
+    "explanation.cu": (("explain_at_1",), ("explain_at_2",), ("explain_at_3",), ("explain_at_4",)),
     "forest.cu": (("grow_few",), ("grow_some",), ("grow_many",)),
 }
 """Kernels that take long to compile, and those that few fits need, apart from the others of their program."""

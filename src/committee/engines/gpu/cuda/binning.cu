@@ -146,17 +146,22 @@ __device__ inline void find_other_values(const Binning& job) {
 using namespace committee;
 using namespace committee::gpu;
 
-#define COMMITTEE_APPLY(name, type, by_columns)                                         \
-  extern "C" __global__ void __launch_bounds__(kBlock) name(const Binning* job) { \
-    COMMITTEE_SHARED(type, table);                                                      \
-    apply_bins<type, by_columns>(*job, table);                                          \
-  }
-COMMITTEE_APPLY(bin_float_rows, float, false)
-COMMITTEE_APPLY(bin_double_rows, double, false)
-COMMITTEE_APPLY(bin_float_columns, float, true)
-COMMITTEE_APPLY(bin_double_columns, double, true)
-#undef COMMITTEE_APPLY
-
+extern "C" __global__ void __launch_bounds__(kBlock) bin_float_rows(const Binning* job) {
+  COMMITTEE_SHARED(float, table);
+  apply_bins<float, false>(*job, table);
+}
+extern "C" __global__ void __launch_bounds__(kBlock) bin_double_rows(const Binning* job) {
+  COMMITTEE_SHARED(double, table);
+  apply_bins<double, false>(*job, table);
+}
+extern "C" __global__ void __launch_bounds__(kBlock) bin_float_columns(const Binning* job) {
+  COMMITTEE_SHARED(float, table);
+  apply_bins<float, true>(*job, table);
+}
+extern "C" __global__ void __launch_bounds__(kBlock) bin_double_columns(const Binning* job) {
+  COMMITTEE_SHARED(double, table);
+  apply_bins<double, true>(*job, table);
+}
 extern "C" __global__ void __launch_bounds__(256) find_other_floats(const Binning* job) {
   find_other_values<float>(*job);
 }

@@ -4,9 +4,8 @@
 //   choose_nodes      which nodes are split next: all that are worth it, or best first and ahead of time
 //   partition_rows    the rows of these; the last block checks whether both sides have enough rows
 //   add_histograms    of one child of each (or the numbers of rows, where there were too few)
-//   search_splits     the other child is the parent less it; the best split of each group of features; where nothing
-//                     comes in between, its last block is choose_nodes
-// and, when nothing is left to choose, sum_leaves, set_values and update_scores. Sums are integers, and
+//   search_splits     the other child is the parent less it; the best split of each group of features
+// and, when nothing is left to choose, write_nodes, sum_leaves, set_values and update_scores. Sums are integers, and
 // splits are totally ordered: the tree is that of the CPU, bit for bit.
 //
 // COMMITTEE_OPTIONS compiles what only some fits ask for: categories (search_categories.cuh), features that a node may

@@ -60,6 +60,7 @@ __device__ inline void take_found(const Fit& fit, bool root) {
       continue;
     }
     Split best = no_split();
+#pragma unroll 1
     for (u32 k = 0; k < n_found; ++k) {
       const Split& other = fit.found[static_cast<Size>(task) * n_found + k];
       if (other.gain > 0.0 && other.beats(best)) best = other;
@@ -327,9 +328,9 @@ __device__ inline void write_tree(const Fit& fit, int number) {
     n_final += more;
   }
   __syncthreads();
-  if (n_final > fit.max_final) {
+  if (!fit.state->finished || n_final > fit.max_final) {
     if (threadIdx.x != 0) return;
-    fit.fail(kTooManyNodes);
+    fit.fail(fit.state->finished ? kTooManyNodes : kNotFinished);  // or more steps were needed than the host thought
     tree[0] = FinalNode{};
     tree[0].left = -1, tree[0].count = kAll;
     fit.state->n_final = fit.tree_sizes[number] = 1;
@@ -358,7 +359,7 @@ __device__ inline void write_tree(const Fit& fit, int number) {
   if (threadIdx.x == 0) fit.state->n_final = fit.tree_sizes[number] = n_final;
 }
 
-// The next step, or the tree. One block.
+// The next step, or the end of the tree. One block.
 __device__ inline void choose_next(const Fit& fit, bool root) {
   TreeState& state = *fit.state;
   if (state.finished) return;
@@ -373,19 +374,15 @@ __device__ inline void choose_next(const Fit& fit, bool root) {
   __syncthreads();
   if (!state.finished) list_candidates(fit);
   __syncthreads();
-  if (!state.finished && state.n_candidates > 0) return;
-  if (threadIdx.x == 0) {
-    state.finished = 1;
-    state.n_candidates = state.n_rows_to_part = 0;
-  }
-  __syncthreads();
-  write_tree(fit, state.number);
+  if (threadIdx.x != 0 || (!state.finished && state.n_candidates > 0)) return;
+  state.finished = 1;
+  state.n_candidates = state.n_rows_to_part = 0;
 }
 
 }  // namespace committee::gpu
 
-// A block for each (group, child). `choose`: nothing comes between the search and the choice.
-extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root, int choose) {
+// A block for each (group, child).
+extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root) {
   __shared__ SearchSpace space;
   const Fit& fit = *given;
   const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
@@ -402,12 +399,16 @@ extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __
       const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
       if (id != built) whole = fit.histogram(candidate.node, group), rest = fit.histogram(built, group);
     }
-    // One call, since it is compiled in place: the search is most of what there is to compile.
+    // One call, since it is compiled in place: the search is all that there is to compile.
     search_node(fit, id, group, whole, rest, space, out);
   }
-  if (choose && is_last_block(&fit.state->n_done)) choose_next(fit, root != 0);
 }
 
+// A kernel of its own, not the last block of the search: it is compiled beside it, and takes no longer.
 extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* __restrict__ given, int root) {
   choose_next(*given, root != 0);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock) write_nodes(const Fit* __restrict__ given) {
+  write_tree(*given, given->state->number);
 }

@@ -3,7 +3,10 @@
 #pragma once
 #if defined(COMMITTEE_DEVICE_SHIM)
 #include "cuda_shim.hpp"
+#define COMMITTEE_CALLED inline
 #else
+// Of functions that are called, not compiled in place: what is long and not in a hurry.
+#define COMMITTEE_CALLED __noinline__
 // Dynamic shared memory.
 #define COMMITTEE_SHARED(type, name)                              \
   extern __shared__ __align__(128) unsigned char shared_bytes[]; \
@@ -47,7 +50,7 @@ __device__ inline bool is_last_block(u32* n_done) {
 }
 
 // Exclusive sum over the threads of a block; also returns the total.
-__device__ inline u32 scan_block(u32 x, u32* total) {
+__device__ COMMITTEE_CALLED u32 scan_block(u32 x, u32* total) {
   __shared__ u32 sums[kLanes + 1];
   const u32 lane = lane_of(), warp = warp_of();
   u32 v = x;

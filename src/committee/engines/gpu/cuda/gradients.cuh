@@ -135,6 +135,12 @@ struct FixedPairs {
 #endif
 };
 
+// Called, since the rounding of several rows in place is most of what there would be to compile.
+__device__ COMMITTEE_CALLED WordHalvesPair make_word(WordRounding by, FixedGradientPair pair, u32 weight, u32 position,
+                                                     bool repeated) {
+  return round_weighted(by, pair, weight, position, repeated);
+}
+
 __device__ inline Size size_bits(double x) {
   return bits_of(x) & 0x7FFFFFFFFFFFFFFFull;
 }
@@ -279,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) make_words(const Fit* __res
         g_sum += static_cast<Sum>(found[j].gradient) * weight;
         h_sum += weight;
       } else {
-        const WordHalvesPair word = round_weighted(by, found[j], weight, position, fit.repeated != 0);
+        const WordHalvesPair word = make_word(by, found[j], weight, position, fit.repeated != 0);
         fit.items[i] = Item::make(row, static_cast<i32>(word.gradient), static_cast<u32>(word.hessian));
         g_sum += static_cast<Sum>(word.gradient);
         h_sum += static_cast<u32>(word.hessian);

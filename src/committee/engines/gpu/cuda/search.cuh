@@ -78,10 +78,12 @@ struct LeftSide {
   u32 h = 0, n = 0, w = 0;
 };
 
-// What splits of a node are judged by. Sums of hessians are below 2^30. `more_l2` is what categories add.
+// What splits of a node are judged by. Sums of hessians are below 2^30. `more_l2` is what categories add. With kCounted
+// rows can be counted, and are where it `counts`.
 template <bool kCounted>
 struct Judge {
-  __device__ Judge(const Fit& fit, const TreeNode& node, double more_l2 = 0.0) {
+  __device__ Judge(const Fit& fit, const TreeNode& node, double more_l2 = 0.0, bool counts = true) {
+    counted = kCounted && counts;
     const TreeState& state = *fit.state;
     const double hessian = node.h, gradient = static_cast<double>(node.g);
     balance = SplitBalance::make(gradient, hessian, (fit.reg_lambda + more_l2) / state.hessian_unit,
@@ -90,7 +92,7 @@ struct Judge {
     gamma = fit.gamma;
     i64 fewest = find_least_hessian(fit.min_child_weight, state.hessian_unit);
     const i64 for_rows = find_least_for_rows(fit.min_leaf, hessian, node.count);
-    if (!kCounted && for_rows > fewest) fewest = for_rows;
+    if (!counted && for_rows > fewest) fewest = for_rows;
     least = fewest < 0x7FFFFFFF ? static_cast<u32>(fewest) : 0x7FFFFFFFu;
     whole = node.h, n_rows = node.count, min_leaf = fit.min_leaf;
     if constexpr (!kOptions) return;
@@ -106,7 +108,7 @@ struct Judge {
   }
   __device__ bool allows(const LeftSide& left) const {
     if (left.h < least || whole < left.h + least) return false;
-    if (!kCounted) return true;
+    if (!kCounted || !counted) return true;
     if (left.n < min_leaf || n_rows - left.n < min_leaf) return false;
     if constexpr (!kOptions) return true;
     const u32 lightest = left.w < weight - left.w ? left.w : weight - left.w;
@@ -137,7 +139,7 @@ struct Judge {
   SplitBalance balance;
   double unit, gamma;
   u32 least, whole, n_rows, min_leaf;
-  bool by_values;
+  bool counted, by_values;
   u32 weight;
   double least_weight, g_unit, h_unit, lower, upper, objective;
   Sum total_g;
@@ -153,13 +155,13 @@ __device__ inline BestOfSlice search_slice(const Fit& fit, const Judge<kCounted>
   if (feature >= fit.n_features || !fit.sees(node, feature)) return best;
   if (kOptions && fit.n_categories > 0 && fit.category_of[feature] != kAll) return best;
   const i32 direction = kOptions && fit.by_values ? fit.directions[feature] : 0;
-  const bool missing = own.g_missing != 0 || own.h_missing != 0 || (kCounted && own.n_missing > 0);
+  const bool missing = own.g_missing != 0 || own.h_missing != 0 || (kCounted && judge.counted && own.n_missing > 0);
   const u32 n_bins = fit.n_bins[feature], first = warp_of() * kPer, mark = missing ? kHasMissing : 0;
   LeftSide left{own.g_before, own.h_before, kCounted ? own.n_before : 0, kCounted && kOptions ? own.w_before : 0};
   for (int b = 0; b < kPer; ++b) {
     const u32 bin = first + b;
     // An empty bin splits as the one before it does.
-    if (bin > 0 && own.g[b] == 0 && own.h[b] == 0 && !(kCounted && own.n[b] > 0)) continue;
+    if (bin > 0 && own.g[b] == 0 && own.h[b] == 0 && !(kCounted && judge.counted && own.n[b] > 0)) continue;
     left.g += own.g[b], left.h += own.h[b];
     if constexpr (kCounted) left.n += own.n[b];
     if constexpr (kCounted && kOptions) left.w += own.w[b];
@@ -265,15 +267,16 @@ __device__ inline void search_counted(const Fit& fit, const Candidate& candidate
   __syncthreads();
   sum_slices<true>(own, space);
   const u32 feature = group * kLanes + warp_of();
-  const auto keep = [&](Split found, u32 counted) {
-    if (lane_of() != 0 || feature >= fit.n_features) return;
-    if (kOptions && fit.n_categories > 0 && fit.category_of[feature] != kAll) return;
+#pragma unroll 1
+  for (u32 counted = 0; counted < 2; ++counted) {
+    const Judge<true> judge(fit, node, 0.0, counted != 0);
+    Split found = best_of_features(search_slice(fit, judge, own, candidate.node, group), space);
+    if (lane_of() != 0 || feature >= fit.n_features) continue;
+    if (kOptions && fit.n_categories > 0 && fit.category_of[feature] != kAll) continue;
     if (found.gain > 0.0) found.feature = feature;
     found.counted = counted;
     fit.recounts[(candidate.slot * Size{2} + counted) * fit.n_features + feature] = found;
-  };
-  keep(best_of_features(search_slice(fit, Judge<false>(fit, node), own, candidate.node, group), space), 0);
-  keep(best_of_features(search_slice(fit, Judge<true>(fit, node), own, candidate.node, group), space), 1);
+  }
   __syncthreads();
 }
 
