@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import committee
 from committee import ExplainableBoostingClassifier, ExplainableBoostingRegressor
-from committee.ensembles.additive.fit import draw_held_out
+from committee.ensembles.additive.fit import confirm_gain, draw_held_out
 from committee.ensembles.additive.tables import TermTables, center_tables, group_cells
 from committee.exceptions import DataError, ParameterError
 from committee.inspection import shap_values
@@ -49,6 +49,33 @@ def test_tables_find_what_made_the_data(fitted):
     assert pair.values[0, low, low].mean() > 0.3
     assert pair.values[0, high, high].mean() > 0.3
     assert pair.values[0, low, high].mean() < -0.3
+
+
+def test_pairs_without_a_gain_on_rows_held_out_are_left_out():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 4))
+    y = X[:, 0] + rng.normal(size=150)
+    options = {"outer_bags": 4, "random_state": 0, "max_iter": 60}
+    ranked = ExplainableBoostingRegressor(interactions=3, **options).fit(X, y)
+    assert ranked.term_names_ == ["x0", "x1", "x2", "x3"]
+    assert ranked.bag_cycles_.shape == (1, 4)
+    named = ExplainableBoostingRegressor(interactions=[(0, 1)], **options).fit(X, y)
+    assert named.term_names_[4:] == ["x0 x x1"]
+    assert named.bag_cycles_.shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("after", "confirmed"),
+    [
+        ([[0.9, 0.5], [0.9, 0.6]], True),  # both bags agree on the second cycle
+        ([[0.1, 1.0], [1.5, 1.0]], False),  # the mean falls, by less than its error
+        ([[0.1, 1.2], [1.2, 0.1]], False),  # each bag has a cycle of its own
+        ([[], []], True),  # no rows are held out
+        ([[2.0]], True),  # one bag
+    ],
+)
+def test_a_gain_is_beyond_its_standard_error(after, confirmed):
+    assert confirm_gain(np.ones((len(after), 3)), np.array(after)) is confirmed
 
 
 def test_parts_add_up_to_the_score(fitted):
@@ -149,7 +176,7 @@ def test_two_classes_and_several():
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-odds)), atol=1e-12)
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
-    model = ExplainableBoostingClassifier(interactions=2, **FEW).fit(X[::2], names[::2])
+    model = ExplainableBoostingClassifier(interactions=[(0, 1), (2, 3)], **FEW).fit(X[::2], names[::2])
     assert model.score(X[1::2], names[1::2]) > 0.9
     assert model.explain(X).shape == (150, 6, 3)
     assert model.intercept_.shape == (3,)

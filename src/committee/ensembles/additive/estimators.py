@@ -62,7 +62,8 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMixin,
     Tables grow in cycles [LouCaruana2012]: each feature in turn makes a small step, a tree with few leaves on its bins
     that follows the gradient of the loss, so that no feature takes what another explains as well. Pairs are ranked by
     what the best two cuts of each would gain after the features alone (FAST, [LouCaruana2013]), and then fitted in
-    the same way on coarser cells. This is done in several outer bags [Nori2019], each of which stops by the loss of
+    the same way on coarser cells; they are left out again unless they lower the loss of the rows held out by more than
+    its standard error over bags. This is done in several outer bags [Nori2019], each of which stops by the loss of
     rows that it holds out; tables are means over bags. Within a cycle gradients follow the steps to second order;
     each cycle begins with exact ones. Sums are integers, so that the number of threads does not matter. Finally means
     over the training rows are moved from pairs to features and from features to the intercept, which changes no
@@ -124,13 +125,13 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMixin,
         learning_rate: AdditiveLearningRate = 0.1,
         max_iter: CycleCount = 20_000,
         smooth_iter: SmoothCycles = 40,
-        max_leaf_nodes: StepLeaves = 2,
+        max_leaf_nodes: StepLeaves = 3,
         min_samples_leaf: MinSamplesLeafCount = 8,
         l2_regularization: L2Regularization = 1.0,
         outer_bags: OuterBags = 8,
         interactions: PairChoice = 1.0,
         max_bins: FineBins = 1024,
-        max_interaction_bins: InteractionBins = 32,
+        max_interaction_bins: InteractionBins = 64,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         unseen: Unseen = "missing",
@@ -269,7 +270,7 @@ class ExplainableBoostingRegressor(RegressorScoreMixin, BaseExplainableBoosting)
         outer_bags: OuterBags = 8,
         interactions: PairChoice = 1.0,
         max_bins: FineBins = 1024,
-        max_interaction_bins: InteractionBins = 32,
+        max_interaction_bins: InteractionBins = 64,
         categorical_features: CategoricalFeatures = "from_dtype",
         monotonic_cst: MonotonicCst = None,
         unseen: Unseen = "missing",

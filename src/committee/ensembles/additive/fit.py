@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from committee.losses import LossFunction
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "count_pairs", "draw_held_out"]
+__all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "confirm_gain", "count_pairs", "draw_held_out"]
 
 _CYCLES_PER_CALL = 16
-_FEWEST_CELLS, _ROWS_PER_CELL = 4, 8
+_FEWEST_CELLS, _ROWS_PER_CELL = 4, 2
 _MOST_COPIES = 1 << 24
 # Columns of a table in blocks whose samples are in memory at a time.
 _COLUMNS_PER_PASS = 64
@@ -197,11 +197,14 @@ class ShapeFit:
         if len(pairs):
             self._engine.start_pairs(pairs)
             self._run_cycles(on_progress, self._plan.max_cycles)
-            cycles.append(self._engine.best_cycles)
-            losses.append(self._read_losses())
-            self._pairs = [self._read_pair(number, pair) for number, pair in enumerate(pairs.tolist())]
+            after = self._read_losses()
+            if self._plan.pairs is not None or confirm_gain(losses[0], after):
+                cycles.append(self._engine.best_cycles)
+                losses.append(after)
+                self._pairs = [self._read_pair(number, pair) for number, pair in enumerate(pairs.tolist())]
         center_tables(self._features, self._pairs, self._cells, baselines)
-        return FittedTerms(self._make_shapes(), baselines.mean(axis=0), np.array(cycles), losses)
+        means = [curves.mean(axis=0) for curves in losses]
+        return FittedTerms(self._make_shapes(), baselines.mean(axis=0), np.array(cycles), means)
 
     def _run_cycles(self, on_progress: Callable[[int], object] | None, done: int) -> None:
         first, last, going = done, done + self._max_cycles, 1
@@ -213,13 +216,13 @@ class ShapeFit:
                 on_progress(min(done, first + self._plan.max_cycles))
 
     def _read_losses(self) -> FloatArray:
-        """Loss of the rows held out after each cycle, a mean over the bags that are still going."""
+        """Loss of the rows that each bag holds out after each cycle, of shape (n_bags, n_cycles)."""
         n_bags = len(self._engine.best_cycles)
         curves = [self._engine.losses(bag) for bag in range(n_bags)]
         longest = max(map(len, curves))
         # A bag that has stopped keeps its least loss.
         filled = [curve + [min(curve, default=0.0)] * (longest - len(curve)) for curve in curves]
-        return np.array(filled).mean(axis=0) if longest else np.zeros(0)
+        return np.array(filled).reshape(n_bags, longest)
 
     # Pairs.
 
@@ -315,6 +318,31 @@ def _fit_axes(term: TermTables, sizes: tuple[int, ...]) -> tuple[FloatArray, Flo
             weights = np.pad(weights, room)
             values = np.pad(values, [(0, 0), (0, 0), *room])
     return values, weights
+
+
+def confirm_gain(before: FloatArray, after: FloatArray) -> bool:
+    """Whether further terms lower the loss of the rows held out by more than the standard error over bags.
+
+    Each bag alone keeps the cycle that fits its few rows best, which on small tables is often chance. The cycle that is
+    best on average says more, and the bags must agree on it.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_bags, n_cycles)
+        Losses of each bag without and with these terms. One bag, or no loss, confirms anything.
+
+    Examples
+    --------
+    >>> before = np.array([[3.0, 2.0], [3.0, 2.0], [3.0, 2.0]])
+    >>> confirm_gain(before, np.array([[1.5], [1.4], [1.6]])), confirm_gain(before, np.array([[1.0], [2.2], [2.7]]))
+    (True, False)
+    """
+    n_bags = len(after)
+    if n_bags < 2 or before.shape[1] == 0 or after.shape[1] == 0:
+        return True
+    gains = (before.min(axis=1) - after[:, after.mean(axis=0).argmin()]).tolist()
+    mean = fsum(gains) / n_bags
+    return mean > sqrt(fsum((gain - mean) ** 2 for gain in gains) / (n_bags * (n_bags - 1)))
 
 
 def count_pairs(given: float, n_features: int) -> int:

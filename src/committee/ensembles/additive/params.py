@@ -44,8 +44,8 @@ PairChoice: TypeAlias = Annotated[
     | Annotated[float, Interval(0.0, None)]
     | Annotated[Any, ArrayLike("of pairs of features")],
     "How many pairs of features become terms: a number, or a float as a multiple of the number of features; those "
-    "that explain most of what the features alone leave are chosen. A list of pairs, by numbers or names of columns, "
-    "names them instead.",
+    "that explain most of what the features alone leave are chosen, and none is kept if the rows held out do not "
+    "confirm them. A list of pairs, by numbers or names of columns, names them instead.",
 ]
 FineBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 65535)],
@@ -54,7 +54,7 @@ FineBins: TypeAlias = Annotated[
 ]
 InteractionBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 128)],
-    "The most cells of a feature in pairs.",
+    "The most cells of a feature in pairs. Small tables have fewer, about two rows for each cell of a pair.",
 ]
 HeldOutShare: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="neither")],
