@@ -1,11 +1,13 @@
 """Kernels with the instructions of this processor give the bytes of the plain forms."""
 
+import pickle
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from committee._core import BinMapper, testing
+from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
 from tests.naive.binning import NaiveBins, bin_column
 
@@ -90,6 +92,21 @@ def test_the_path_is_a_matter_of_speed_alone(n_leaves: int, n_trees: int, run_fo
     X = draw_rows(rng, 2000, draw, 0.0, np.float32)
     wanted = testing.predict_by_path(trees, X, "mean", path="plain").tobytes()
     assert run_forms(lambda: trees.predict(X, "mean").tobytes()) == [wanted] * len(FORMS)
+
+
+@pytest.mark.parametrize("n_cols", [5, 28, 60])  # records of 16, 32 and 64 bytes
+def test_extra_trees(n_cols: int, run_forms: Callable) -> None:
+    """Sets of bytes and of bits: blocks and vectors of many sizes follow from random cuts."""
+    rng = np.random.default_rng(n_cols)
+    X = np.round(rng.normal(size=(3000, n_cols)), 2)
+    X[:, 1] = X[:, 1] > 2.0  # most nodes find it constant
+    labels = (X[:, [0]] + rng.normal(size=(3000, 1)) > 0.0).astype(np.uint32)
+    params = {"random_splits": True, "max_features": max(2, n_cols // 6), "seed": 5, "shuffle_ties": True}
+    for n_rows in (512, 513, 576, 577, 3000):
+        case = Case(X[:n_rows], labels=labels[:n_rows], params=params)
+        assert case.count_nodes()["extra_trees_bitmap"] > 0
+        found = run_forms(lambda case=case: pickle.dumps(case.grow()))
+        assert found == [found[0]] * len(FORMS)
 
 
 def test_unknown_instructions_are_refused() -> None:

@@ -22,33 +22,6 @@ std::pair<u32, u32> find_ends(const RowLanes* column, const LaneSet<kVectors>& r
 
 }  // namespace
 
-// The best of the cuts that were looked at. Gini's decrease is proportional to a ratio of whole
-// numbers (criteria/gini.hpp). Up to 512 rows two different ratios differ as doubles as well, so
-// that products decide as quotients would; equal ones go to the feature that was drawn first.
-// The quotients that ExtraTreesLevels compares would cost 4 % of a forest here (measured).
-struct ExtraTreesBlocks::Best {
-  i64 dividend = -1, divisor = 1;
-  u64 packed = 0;
-
-  bool found() const { return dividend >= 0; }
-  ExtraTreesSide left() const {
-    return {static_cast<u32>(packed & 0xFF), static_cast<u32>(packed >> 8 & 0xFF),
-            static_cast<u32>(packed >> 16 & 0xFFFF), static_cast<u32>(packed >> 32)};
-  }
-  void take(const ExtraTreesNode& node, const ExtraTreesSide& left) {
-    const i64 l = left.n_rows, p = left.n_positive, w = node.n_rows;
-    const i64 d = p * w - static_cast<i64>(node.n_positive) * l;
-    const i64 own_dividend = d * d, own_divisor = l * (w - l);
-    const u64 own =
-        left.feature | u64{left.bin} << 8 | u64{left.n_rows} << 16 | u64{left.n_positive} << 32;
-    // A mask, since a compiler would guess which is better.
-    const i64 all = -static_cast<i64>(own_dividend * divisor > dividend * own_divisor);
-    dividend ^= (dividend ^ own_dividend) & all;
-    divisor ^= (divisor ^ own_divisor) & all;
-    packed ^= (packed ^ own) & static_cast<u64>(all);
-  }
-};
-
 void ExtraTreesBlocks::finish(const ExtraTreesNode& top, const ExtraTreesRules& rules,
                               const ExtraTreesRecords& records, std::span<const u32> rows,
                               CompactTree& tree) {
@@ -111,11 +84,10 @@ void ExtraTreesBlocks::grow(Node<kVectors> node) {
   };
   grow_depth_first(*rules_, *tree_, std::move(node), own.open, hand_over_small,
                    [&](Node<kVectors>& top, u32 id, Node<kVectors>& right) {
-                     return split_node<Best>(
+                     return split_node<BlockBest>(
                          *rules_, *tree_, top, id, right,
-                         [&](std::span<const u8> features, const NodeNumbers& numbers, Best& best) {
-                           look_at<kVectors>(top, features, numbers, best);
-                         },
+                         [&](std::span<const u8> features, const NodeNumbers& numbers,
+                             BlockBest& best) { look_at<kVectors>(top, features, numbers, best); },
                          [&](const ExtraTreesSide& best) {
                            const RowLanes* column = own.columns[best.feature];
                            for (int v = 0; v < kVectors; ++v) {
@@ -150,7 +122,7 @@ template <int kVectors>
 [[gnu::always_inline]] inline void ExtraTreesBlocks::look_at(const Node<kVectors>& node,
                                                              std::span<const u8> features,
                                                              const NodeNumbers& numbers,
-                                                             Best& best) {
+                                                             BlockBest& best) {
   const ExtraTreesBlock<kVectors>& own = block<kVectors>();
   ExtraTreesThresholds cuts;
   for (std::size_t k = 0; k < features.size(); ++k)

@@ -39,7 +39,6 @@ class ExtraTreesBlocks {
  private:
   template <int kVectors>
   using Node = typename ExtraTreesBlock<kVectors>::Node;
-  struct Best;
 
   template <int kVectors>
   void finish_in(const ExtraTreesNode& top, std::span<const u32> rows);
@@ -51,7 +50,7 @@ class ExtraTreesBlocks {
   void hand_over(const Node<kFrom>& node);
   template <int kVectors>
   void look_at(const Node<kVectors>& node, std::span<const u8> features, const NodeNumbers& numbers,
-               Best& best);
+               BlockBest& best);
 
   template <int kVectors>
   ExtraTreesBlock<kVectors>& block() {

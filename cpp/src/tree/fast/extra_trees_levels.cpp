@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "committee/criteria/gini.hpp"
+#include "tree/fast/extra_trees_wide_lanes.hpp"
 
 namespace committee {
 
@@ -140,9 +141,7 @@ bool ExtraTreesLevels::finish(const ExtraTreesNode& top, const ExtraTreesRecords
       [&](const Node& small) {
         watch_->poll();
         if (small.n_rows > ExtraTreesBlocks::kMostRows) return false;
-        const std::size_t first = listed_.size() - small.n_rows;
-        blocks_.finish(small, *rules_, records, {listed_.data() + first, small.n_rows}, tree_);
-        listed_.resize(first);
+        finish_listed(small);
         return true;
       },
       [&](Node& own, u32 id, Node& right) {
@@ -157,11 +156,28 @@ bool ExtraTreesLevels::finish(const ExtraTreesNode& top, const ExtraTreesRecords
   return true;
 }
 
+// Grows the subtree of the last of the listed rows in a block.
+void ExtraTreesLevels::finish_listed(const ExtraTreesNode& node) {
+  const std::size_t first = listed_.size() - node.n_rows;
+  const std::span<const u32> rows(listed_.data() + first, node.n_rows);
+#if defined(COMMITTEE_AVX512)
+  if (is_wide_) {
+    wide_.finish(node, *rules_, records_, rows, tree_);
+  } else {
+    blocks_.finish(node, *rules_, records_, rows, tree_);
+  }
+#else
+  blocks_.finish(node, *rules_, records_, rows, tree_);
+#endif
+  listed_.resize(first);
+}
+
 ExtraTreesLevels::Level& ExtraTreesLevels::open_level(const Node& node, std::size_t n_rows) {
   if (levels_.size() <= node.level) levels_.resize(node.level + 1);
   Level& level = levels_[node.level];
   level.n_rows = n_rows;
-  level.n_vectors = (n_rows + kRowLanes - 1) / kRowLanes;
+  // Whole groups of 64 rows; those beyond the rows are in no set.
+  level.n_vectors = (n_rows + 63) / 64 * (64 / kRowLanes);
   if (level.positives.size() < level.n_vectors)
     level.positives = AlignedBuffer<RowLanes>(level.n_vectors);
   level.rows.resize(level.n_vectors * kRowLanes);
@@ -185,22 +201,16 @@ void ExtraTreesLevels::spread(Node& node, std::span<const BinaryAccumulator::Ite
   }
 }
 
-// Turns the last of the listed rows into a set of a level.
-void ExtraTreesLevels::fill(Node& node) {
-  const std::size_t n = node.n_rows;
-  Level& level = open_level(node, n);
-  // Columns that are a power of two apart would share their places in the cache.
-  level.step = (level.n_vectors + 7) / 8 * 8 + 5;
-  if (level.own_columns.size() < level.step * records_.stride)
-    level.own_columns = AlignedBuffer<RowLanes>(level.step * records_.stride);
-  RowLanes* const columns = level.own_columns.data();
-  level.columns = columns;
-  u32* const rows = level.rows.data();
-  std::copy(listed_.end() - static_cast<std::ptrdiff_t>(n), listed_.end(), rows);
-  std::fill(rows + n, rows + level.n_vectors * kRowLanes, rows[0]);
+void ExtraTreesLevels::fill_columns(Level& level, RowLanes* columns) const {
+  const u32* const rows = level.rows.data();
+#if defined(COMMITTEE_AVX512)
+  if (is_wide_)
+    return fill_level_wide(records_, level.rows, columns, level.step, level.positives.data());
+#endif
   for (std::size_t v = 0; v < level.n_vectors; ++v) {
     const std::size_t first = v * kRowLanes;
-    for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
+    for (std::size_t i = first + kRowsAhead;
+         i < std::min(level.n_rows, first + kRowsAhead + kRowLanes); ++i)
       __builtin_prefetch(records_.find(rows[i]));
     load_columns(records_, rows + first, [&](std::size_t feature, RowLanes lanes) {
       columns[feature * level.step + v] = lanes;
@@ -210,6 +220,22 @@ void ExtraTreesLevels::fill(Node& node) {
       positives[i] = static_cast<u8>(0 - (rows[first + i] >> 31));
     level.positives[v] = load_lanes(positives);
   }
+}
+
+// Turns the last of the listed rows into a set of a level.
+void ExtraTreesLevels::fill(Node& node) {
+  const std::size_t n = node.n_rows;
+  Level& level = open_level(node, n);
+  // Columns that are a power of two apart would share their places in the cache.
+  level.step = (level.n_vectors + 7) / 8 * 8 + 4;
+  if (level.own_columns.size() < level.step * records_.stride)
+    level.own_columns = AlignedBuffer<RowLanes>(level.step * records_.stride);
+  RowLanes* const columns = level.own_columns.data();
+  level.columns = columns;
+  u32* const rows = level.rows.data();
+  std::copy(listed_.end() - static_cast<std::ptrdiff_t>(n), listed_.end(), rows);
+  std::fill(rows + n, rows + level.n_vectors * kRowLanes, rows[0]);
+  fill_columns(level, columns);
   listed_.resize(listed_.size() - n);
   node.set = AlignedBuffer<RowLanes>(level.n_vectors, RowLanes{} - 1);
   u8* const bytes = reinterpret_cast<u8*>(node.set.data());
@@ -225,12 +251,24 @@ void ExtraTreesLevels::look_at(const Node& node, std::span<const u8> features,
     columns[k] = level.columns + features[k] * level.step;
   u32 n_rows[kThresholdsTogether], n_positive[kThresholdsTogether];
   ExtraTreesThresholds cuts;
-  with_columns(features.size(), [&]<std::size_t kColumns>() {
+  const auto find_all_ends = [&]<std::size_t kColumns>() {
+#if defined(COMMITTEE_AVX512)
+    if (is_wide_) return find_ends_wide<kColumns>(columns, set, level.n_vectors, cuts.lo, cuts.hi);
+#endif
     find_ends<kColumns>(columns, set, level.n_vectors, cuts.lo, cuts.hi);
-    cuts.draw(*rules_, features, numbers);
+  };
+  const auto count_all = [&]<std::size_t kColumns>() {
+#if defined(COMMITTEE_AVX512)
+    if (is_wide_)
+      return count_left_wide<kColumns>(columns, set, level.positives.data(), level.n_vectors,
+                                       cuts.cuts, n_rows, n_positive);
+#endif
     count_left<kColumns>(columns, set, level.positives.data(), level.n_vectors, cuts.cuts, n_rows,
                          n_positive);
-  });
+  };
+  with_columns(features.size(), find_all_ends);
+  cuts.draw(*rules_, features, numbers);
+  with_columns(features.size(), count_all);
   for (std::size_t k = 0; k < features.size(); ++k)
     best.take(node, {features[k], cuts.cuts[k], n_rows[k], n_positive[k]});
 }
@@ -256,13 +294,22 @@ void ExtraTreesLevels::partition(Node& node, const ExtraTreesSide& best, Node& r
   }
 }
 
+void ExtraTreesLevels::list_set(const Node& node, const Level& level, u32* to) const {
+#if defined(COMMITTEE_AVX512)
+  if (is_wide_) {
+    list_set_wide(node.set.data(), level.n_vectors, level.rows.data(), to);
+    return;
+  }
+#endif
+  for (std::size_t v = 0; v < level.n_vectors; ++v)
+    to = list_rows(node.set[v], level.rows.data() + v * kRowLanes, to);
+}
+
 void ExtraTreesLevels::list(Node& node, const Level& level) {
   if (!rules_->is_leaf(node.n_rows, node.n_positive, node.depth)) {
     const std::size_t first = listed_.size();
     listed_.resize(first + node.n_rows + kRowLanes);
-    u32* to = listed_.data() + first;
-    for (std::size_t v = 0; v < level.n_vectors; ++v)
-      to = list_rows(node.set[v], level.rows.data() + v * kRowLanes, to);
+    list_set(node, level, listed_.data() + first);
     listed_.resize(first + node.n_rows);
   }
   node.set = {};

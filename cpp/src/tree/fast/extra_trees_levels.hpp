@@ -5,6 +5,7 @@
 #pragma once
 #include "committee/parallel.hpp"
 #include "tree/fast/extra_trees_blocks.hpp"
+#include "tree/fast/extra_trees_wide.hpp"
 
 namespace committee {
 
@@ -15,6 +16,7 @@ class ExtraTreesLevels {
   void begin(const ExtraTreesRules& rules, InterruptWatch& watch) {
     rules_ = &rules;
     watch_ = &watch;
+    is_wide_ = may_use(Instructions::avx512);
   }
   // Grows the subtree of some items, whose rows are numbers of records, as a tree. False: nothing
   // was done, since a value is missing.
@@ -41,15 +43,22 @@ class ExtraTreesLevels {
   Level& open_level(const Node& node, std::size_t n_rows);
   void spread(Node& node, std::span<const BinaryAccumulator::Item> items);
   void fill(Node& node);
+  void fill_columns(Level& level, RowLanes* columns) const;
   void look_at(const Node& node, std::span<const u8> features, const NodeNumbers& numbers,
                Best& best) const;
   void partition(Node& node, const ExtraTreesSide& best, Node& right);
   bool stays(const ExtraTreesNode& node, const Level& level) const;
   void list(Node& node, const Level& level);
+  void list_set(const Node& node, const Level& level, u32* to) const;
+  void finish_listed(const ExtraTreesNode& node);
 
   const ExtraTreesRules* rules_ = nullptr;
   InterruptWatch* watch_ = nullptr;
+  bool is_wide_ = false;  // by AVX-512
   ExtraTreesBlocks blocks_;
+#if defined(COMMITTEE_AVX512)
+  ExtraTreesWide wide_;
+#endif
   std::vector<Level> levels_;
   std::vector<u32> listed_;  // rows of open nodes, the one that is next last
   std::vector<Node> open_;

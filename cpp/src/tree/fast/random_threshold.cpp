@@ -29,7 +29,8 @@ RandomThresholds::RandomThresholds(const ColumnBins& bins)
   scale_ = std::isfinite(kMostKey / range) ? kMostKey / range : 0.0;
   std::fill(std::begin(keys_), std::end(keys_), kNoBin);
   for (u32 bin = 0; bin < n_bins_; ++bin) keys_[bin] = key_of(high_[bin]);
-  for (u32 run = 0; run < kWidth; ++run) last_keys_[run] = keys_[run * kWidth + kWidth - 1];
+  for (u32 run = 0; run < kKeysTogether; ++run)
+    last_keys_[run] = keys_[run * kKeysTogether + kKeysTogether - 1];
 }
 
 // Bins whose key is the threshold's: their values decide.

@@ -11,6 +11,29 @@
 
 namespace committee {
 
+// Keys that are compared at once.
+inline constexpr u32 kKeysTogether = 16;
+
+// How many of them are less than a key. ExtraTreesWide has a form of its own.
+struct PlainKeys {
+  using KeyLanes [[gnu::vector_size(16)]] = u32;
+  static u32 count_less(const u32* keys, u32 key) {
+    const KeyLanes bar = KeyLanes{} + key;
+    KeyLanes less{};
+#pragma GCC unroll 4
+    for (u32 k = 0; k < kKeysTogether; k += 4) {
+      KeyLanes lanes;
+      std::memcpy(&lanes, keys + k, sizeof lanes);
+      less -= reinterpret_cast<KeyLanes>(lanes < bar);
+    }
+#if defined(__aarch64__)
+    return vaddvq_u32((uint32x4_t)less);
+#else
+    return less[0] + less[1] + less[2] + less[3];
+#endif
+  }
+};
+
 class RandomThresholds {
  public:
   // Whether the values are finite numbers, so that all of them have keys.
@@ -26,8 +49,14 @@ class RandomThresholds {
   // A key grows with its value: of two values with different keys the one with the larger key is
   // larger.
   u32 key_of(double value) const { return static_cast<u32>((value - first_) * scale_); }
-  u32 find_run(u32 key) const { return count_less(last_keys_, key) * kWidth; }
-  u32 count_below(u32 run, u32 key) const { return run + count_less(keys_ + run, key); }
+  template <class Keys>
+  u32 find_run(u32 key) const {
+    return Keys::count_less(last_keys_, key) * kKeysTogether;
+  }
+  template <class Keys>
+  u32 count_below(u32 run, u32 key) const {
+    return run + Keys::count_less(keys_ + run, key);
+  }
   // n_left: bins below the key; where lo and hi are one that is the cut.
   u32 settle(u32 n_left, u32 key, double threshold, u32 lo, u32 hi) const {
     if (keys_[n_left] == key) [[unlikely]]
@@ -37,30 +66,12 @@ class RandomThresholds {
   }
 
  private:
-  static constexpr u32 kWidth = 16;
-  using KeyLanes [[gnu::vector_size(16)]] = u32;
-
-  static u32 count_less(const u32* keys, u32 key) {
-    const KeyLanes bar = KeyLanes{} + key;
-    KeyLanes less{};
-#pragma GCC unroll 4
-    for (u32 k = 0; k < kWidth; k += 4) {
-      KeyLanes lanes;
-      std::memcpy(&lanes, keys + k, sizeof lanes);
-      less -= reinterpret_cast<KeyLanes>(lanes < bar);
-    }
-#if defined(__aarch64__)
-    return vaddvq_u32((uint32x4_t)less);
-#else
-    return less[0] + less[1] + less[2] + less[3];
-#endif
-  }
   u32 count_up(u32 n_left, double threshold) const;
 
   const double *low_, *high_;
   u32 n_bins_;
   double first_ = 0.0, scale_ = 0.0;
-  alignas(64) u32 last_keys_[kWidth];  // of each run of bins
+  alignas(64) u32 last_keys_[kKeysTogether];  // of each run of bins
   alignas(64) u32 keys_[kHistogramBins];
 };
 
