@@ -49,20 +49,19 @@ def run_python(code: str) -> str:
 
 
 @linux_only
-def test_one_job_starts_no_thread_and_little_work_none_unless_asked() -> None:
+def test_one_job_starts_no_thread_little_work_none_unless_asked_and_three_jobs_keep_two() -> None:
+    # The thread that asks works as well; the others stay asleep in the pool for the next fit.
     code = """
 work(1)
 one_job = count_threads() - before
 work(None, X[:300], y[:300])
-print(one_job, count_threads() - before)
+little_work = count_threads() - before
+work(3)
+work(2)
+work(3)
+print(one_job, little_work, count_threads() - before)
 """
-    assert run_python(code) == "0 0"
-
-
-@linux_only
-def test_three_jobs_start_two_threads_and_keep_them() -> None:
-    # The thread that asks works as well; the others stay asleep in the pool for the next fit.
-    assert run_python("work(3)\nwork(2)\nwork(3)\nprint(count_threads() - before)") == "2"
+    assert run_python(code) == "0 0 2"
 
 
 @linux_only

@@ -7,11 +7,12 @@ many changes were made, how many loaded, and what went wrong with those that did
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import random
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ METHODS = (*ASKING, "predict_log_proba", "staged_decision_function")
 VALUES: tuple[Any, ...] = (None, 3, -1, 0.5, "text", [], {"tuple": []}, {"dict": []}, True)
 
 
-def list_changes(header: Any, n_values: int, draw: random.Random) -> Iterator[tuple[str, Any]]:
-    """Headers with one change each: every attribute deleted, replaced, and swapped with another one of its part."""
+def list_changes(header: Any, n_values: int, draw: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Functions that make a header with one change: an attribute deleted, replaced, or swapped with one of its part."""
     objects = header["objects"]
     for number, record in enumerate(objects):
         for group in ("fitted", "fields"):
@@ -38,15 +39,21 @@ def list_changes(header: Any, n_values: int, draw: random.Random) -> Iterator[tu
                 ways += [("replace", {"array": draw.randrange(len(header["arrays"]))})]
                 ways += [("swap", draw.choice(others))] if others else []
                 for way, value in ways:
-                    changed = copy.deepcopy(header)
-                    part = changed["objects"][number][group]
-                    if way == "delete":
-                        del part[name]
-                    elif way == "replace":
-                        part[name] = value
-                    else:
-                        part[name], part[value] = part[value], part[name]
-                    yield f"{way} {record['class']}.{name} {value}", changed
+                    what = f"{way} {record['class']}.{name} {value}"
+                    yield what, functools.partial(change_part, header, (number, group, name), way, value)
+
+
+def change_part(header: Any, place: tuple[int, str, str], way: str, value: Any) -> Any:
+    """A copy of the header with the change."""
+    (number, group, name), changed = place, copy.deepcopy(header)
+    part = changed["objects"][number][group]
+    if way == "delete":
+        del part[name]
+    elif way == "replace":
+        part[name] = value
+    else:
+        part[name], part[value] = part[value], part[name]
+    return changed
 
 
 def find_failure(path: Path, X: Any, names: list[str]) -> str | None:
@@ -72,10 +79,10 @@ def try_changes(share: float, folder: Path) -> dict[str, Any]:
     for content, X, names in make_files(folder):
         header, data = open_file(content)
         asked = [name for name in names if name in METHODS]
-        for what, changed in list_changes(header, 9 if share >= 1.0 else 2, draw):
+        for what, change in list_changes(header, 9 if share >= 1.0 else 2, draw):
             if draw.random() >= share:
                 continue
-            path.write_bytes(seal_file(changed, data))
+            path.write_bytes(seal_file(change(), data))
             n_changes += 1
             found = find_failure(path, X, asked)
             n_loaded += found != "refused"

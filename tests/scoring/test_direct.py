@@ -5,14 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import accuracy_score, get_scorer, r2_score
 
+from committee import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+)
 from committee.data import ClassTarget, ValueTarget
 from committee.ensembles.out_of_bag import make_score_function
 from committee.exceptions import DataError
 from committee.scoring import KnownProbabilities, KnownValues, Scorer
 from committee.scoring.direct import find_class_metric, find_value_metric
 
-CLASS_METRICS = ["accuracy", "balanced_accuracy", "roc_auc", "roc_auc_ovr"]
+CLASS_METRICS = ["accuracy", "balanced_accuracy", "neg_log_loss", "roc_auc", "roc_auc_ovr"]
 VALUE_METRICS = ["neg_mean_absolute_error", "neg_mean_squared_error", "neg_root_mean_squared_error", "r2"]
 CLASSES = [
     np.array([0, 1]),
@@ -36,13 +43,14 @@ def test_classes(seed, kind, digits):
     classes, n_rows = CLASSES[seed % len(CLASSES)], int(rng.integers(6, 300))
     labels = np.append(np.arange(len(classes)).repeat(2), rng.integers(0, len(classes), size=n_rows))
     shares = rng.dirichlet(np.ones(len(classes)), size=len(labels)).round(digits)  # many ties with few digits
-    shares[:, -1] = 1.0 - shares[:, :-1].sum(axis=1)
+    shares[:, -1] = np.maximum(1.0 - shares[:, :-1].sum(axis=1), 0.0)
+    shares /= shares.sum(axis=1, keepdims=True)
     weights = draw_weights(rng, kind, len(labels))
     if weights is not None:
         weights[: 2 * len(classes)] = 1.0
     known = KnownProbabilities(classes, shares)
-    for name in CLASS_METRICS if len(classes) == 2 else ["accuracy", "balanced_accuracy", "roc_auc_ovr"]:
-        if name == "balanced_accuracy" and kind == "none" and len(np.unique(labels)) < len(classes):
+    for name in CLASS_METRICS:
+        if name == "roc_auc" and len(classes) > 2:
             continue
         found = find_class_metric(name, classes)(labels, shares, weights)
         assert found == Scorer(name).score_known(known, classes[labels], weights), name
@@ -94,6 +102,9 @@ def test_what_scikit_learn_refuses_or_warns_about_is_left_to_it():
     assert find_class_metric("roc_auc_ovr", np.arange(3))(np.arange(3), np.eye(3) / 2, None) is None
     assert find_class_metric("balanced_accuracy", two)(np.array([1, 1]), shares, None) is None
     assert find_class_metric("accuracy", two)(two, shares, np.zeros(2)) is None
+    assert find_class_metric("neg_log_loss", two)(np.array([1, 1]), shares, None) is None
+    assert find_class_metric("neg_log_loss", two)(two, 2.0 * shares, None) is None
+    assert find_class_metric("neg_log_loss", two)(two, shares / 2.0, None) is None
     assert find_class_metric("accuracy", np.array([0.5, 1.5])) is None
     assert find_class_metric("f1_macro", two) is None
     assert find_value_metric("max_error") is None
@@ -108,3 +119,44 @@ def test_what_scikit_learn_refuses_or_warns_about_is_left_to_it():
     three = ClassTarget(np.array([[0], [1]]), [np.arange(3)], True)
     with pytest.raises(DataError, match="scorer 'roc_auc' cannot score such predictions"):
         make_score_function("roc_auc", three)(slice(None), np.full((2, 3), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes"), [(name, n) for name in CLASS_METRICS for n in (2, 3)] + [(name, 0) for name in VALUE_METRICS]
+)
+def test_boosting_stops_by_the_scores_of_a_scorer(name, n_classes, monkeypatch):
+    """A scorer that is no name is asked itself."""
+    rng = np.random.default_rng(1)
+    X, weights = rng.normal(size=(200, 3)), rng.integers(0, 3, size=200).astype(float)
+    signal = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=200)
+    if not n_classes:
+        cls, y, few = GradientBoostingRegressor, signal, {"n_estimators": 8}
+    else:
+        cls, few = HistGradientBoostingClassifier, {"max_iter": 8}
+        y = np.array(["a", "b", "c"])[np.digitize(signal, [0.0, 1.0][: n_classes - 1])]
+    few |= {"early_stopping": True, "random_state": 0}
+    if name == "roc_auc" and n_classes == 3:
+        with pytest.raises(DataError, match="scorer 'roc_auc' cannot score such predictions"):
+            cls(scoring=name, **few).fit(X, y)
+        return
+    asked = cls(scoring=get_scorer(name), **few).fit(X, y, sample_weight=weights)
+    monkeypatch.setattr(Scorer, "score_known", None)
+    model = cls(scoring=name, **few).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(model.validation_score_, asked.validation_score_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_staged_scores_of_adaboost(weighted):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(90, 3))
+    signal, weights = X[:, 0] + X[:, 1] ** 2, rng.uniform(size=90) if weighted else None
+    for model, y, measure in (
+        (AdaBoostClassifier(n_estimators=6), np.where(signal > 1, "high", "low"), accuracy_score),
+        (AdaBoostRegressor(n_estimators=4, random_state=0), signal, r2_score),
+        (AdaBoostRegressor(n_estimators=3, random_state=0), X[:, :2] ** 2, r2_score),
+        (AdaBoostClassifier(n_estimators=3), (X[:, :2] > 0).astype(int), accuracy_score),
+    ):
+        model.fit(X, y)
+        wanted = [measure(y, predicted, sample_weight=weights) for predicted in model.staged_predict(X)]
+        for target in (y, y.tolist()):
+            assert list(model.staged_score(X, target, weights)) == wanted

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import xlogy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,6 +161,18 @@ def _measure_auc_ovr(labels: NDArray[np.intp], shares: FloatArray, weights: Floa
     return float(np.average(np.array(known))) if len(known) == n_classes else None
 
 
+def _measure_log_loss(labels: NDArray[np.intp], shares: FloatArray, weights: FloatArray | None) -> float | None:
+    """Minus the mean of minus the log-probabilities of the true classes, which are bounded as scikit-learn does."""
+    n_classes = shares.shape[1]
+    if n_classes < 2 or not _can_weigh(weights) or not np.bincount(labels, minlength=n_classes).all():
+        return None
+    if not (shares.min() >= 0.0 and shares.max() <= 1.0) or not np.isclose(shares.sum(axis=1), 1.0).all():
+        return None
+    own = shares[np.arange(len(labels)), labels] if n_classes > 2 else np.abs((labels == 0) - shares[:, 1])
+    bound = np.finfo(np.float64).eps
+    return -float(np.average(-xlogy(1.0, np.clip(own, bound, 1.0 - bound)), weights=weights))
+
+
 def _measure_mean(losses: FloatArray, weights: FloatArray | None) -> FloatArray | None:
     """Mean loss of each output."""
     if not len(losses) or not _can_weigh(weights) or not np.isfinite(losses).all():
@@ -191,6 +204,7 @@ def _measure_r2(true: FloatArray, predicted: FloatArray, weights: FloatArray | N
 _CLASS_METRICS: dict[str, ClassMetric] = {
     "accuracy": _measure_accuracy,
     "balanced_accuracy": _measure_balanced_accuracy,
+    "neg_log_loss": _measure_log_loss,
     "roc_auc": _measure_auc,
     "roc_auc_ovr": _measure_auc_ovr,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score
+from sklearn.utils import column_or_1d
 
 from committee.base import ClassifierScoreMixin, available_if, resolve_jobs
 from committee.constraints import show_value
@@ -224,8 +225,16 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
         ------
         float
         """
+        true, weights = None, None
         for predictions in self.staged_predict(X):
+            if true is not None:
+                yield float(np.average(predictions == true, weights=weights))
+                continue
+            # scikit-learn checks the classes and weights, which are those of all rounds.
             yield float(accuracy_score(y, predictions, sample_weight=sample_weight))
+            if predictions.ndim == 1:
+                true = column_or_1d(y)
+                weights = None if sample_weight is None else column_or_1d(sample_weight)
 
     # Margins and bounds.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import r2_score
+from sklearn.utils import column_or_1d
 
 from committee.base import RegressorScoreMixin, resolve_jobs, resolve_seed
 from committee.data import ValueTarget
@@ -44,6 +45,7 @@ from committee.learners.formula_rows import find_medians
 from committee.learners.tree import DecisionTreeRegressor
 from committee.losses import apply_exp, apply_log
 from committee.params import LearningRate, NJobs, RandomState
+from committee.scoring.direct import explain_variance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -320,8 +322,15 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         ------
         float
         """
+        true, weights = None, None
         for predictions in self.staged_predict(X):
+            if true is not None:
+                yield explain_variance(true, predictions.reshape(true.shape), weights)
+                continue
+            # scikit-learn checks the values and weights, which are those of all rounds.
             yield float(r2_score(y, predictions, sample_weight=sample_weight))
+            true = np.asarray(y, dtype=np.float64).reshape(len(predictions), -1)
+            weights = None if sample_weight is None else column_or_1d(sample_weight)
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""

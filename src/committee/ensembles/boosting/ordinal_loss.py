@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -42,6 +42,16 @@ class LevelTerms(NamedTuple):
     upper_twice: FloatArray
     lower_twice: FloatArray
     mixed: FloatArray
+
+
+class _Evaluated(NamedTuple):
+    """Distances of each row from its lower and its upper threshold, and the log-probability of its level."""
+
+    scores: FloatArray
+    thresholds: FloatArray
+    low: FloatArray
+    high: FloatArray
+    log_p: FloatArray
 
 
 class OrdinalLoss(GroupLoss):
@@ -103,6 +113,8 @@ class BoundOrdinalLoss:
         # Rows of absent levels have no weight: what they get does not count.
         self._levels = np.minimum(np.searchsorted(self._present, labels), len(self._present) - 1)
         self._rows = [np.flatnonzero(labels == k) for k in self._present]
+        self._row_weights = [None if weights is None else weights[rows] for rows in self._rows]
+        self._evaluated: _Evaluated | None = None
         self._thresholds = self._start(counted[self._present])
         self._known: FloatArray | None = None
         self.history: list[FloatArray] = []
@@ -113,7 +125,8 @@ class BoundOrdinalLoss:
     def find_gradients(self, scores: FloatArray, n_jobs: int) -> Gradients:
         """Gradients and hessians by the score at the best thresholds, both of shape (n_rows, 1)."""
         self.history.append(self.fit_thresholds(scores))
-        terms = self._differentiate(scores[:, 0], self._thresholds)
+        assert self._known is not None
+        terms = self._differentiate(self._known, self._thresholds)
         gradients = -(terms.upper + terms.lower)
         hessians = np.maximum(terms.upper_twice + terms.lower_twice + 2.0 * terms.mixed, _LEAST_HESSIAN)
         return np.asfortranarray(gradients[:, None]), np.asfortranarray(hessians[:, None])
@@ -121,7 +134,8 @@ class BoundOrdinalLoss:
     def measure(self, scores: FloatArray, n_jobs: int) -> float:
         """The mean loss of the rows at the best thresholds."""
         self.fit_thresholds(scores)
-        return _average(self._find_values(scores[:, 0], self._thresholds), self._weights)
+        assert self._known is not None
+        return _average(self._find_values(self._known, self._thresholds), self._weights)
 
     def make_link(self, scores: FloatArray) -> OrdinalLink:
         """The link with the best thresholds at these scores."""
@@ -190,13 +204,19 @@ class BoundOrdinalLoss:
 
     # The formulas.
 
-    def _find_distances(self, scores: FloatArray, thresholds: FloatArray) -> Gradients:
+    def _evaluate(self, scores: FloatArray, thresholds: FloatArray) -> _Evaluated:
+        """Distances and log-probabilities; those of the last call are kept, for the loss and then its derivatives."""
+        last = self._evaluated
+        if last is not None and last.scores is scores and last.thresholds is thresholds:
+            return last
         bounds = np.concatenate(([-np.inf], thresholds, [np.inf]))
-        return find_distances(bounds[self._levels], scores), find_distances(bounds[self._levels + 1], scores)
+        low, high = (find_distances(bounds[self._levels + k], scores) for k in (0, 1))
+        self._evaluated = _Evaluated(scores, thresholds, low, high, self._link.log_between(low, high))
+        return self._evaluated
 
     def _find_values(self, scores: FloatArray, thresholds: FloatArray) -> FloatArray:
         """Minus the log-probability of each row's level."""
-        return -self._link.log_between(*self._find_distances(scores, thresholds))
+        return -self._evaluate(scores, thresholds).log_p
 
     def _sum_values(self, scores: FloatArray, thresholds: FloatArray) -> float:
         values = self._find_values(scores, thresholds)[self._weights > 0.0]
@@ -204,8 +224,7 @@ class BoundOrdinalLoss:
 
     def _differentiate(self, scores: FloatArray, thresholds: FloatArray) -> LevelTerms:
         """With a, b the distances of the upper and the lower threshold and p = F(a) - F(b): -log p."""
-        low, high = self._find_distances(scores, thresholds)
-        log_p, link = self._link.log_between(low, high), self._link
+        (_, _, low, high, log_p), link = self._evaluate(scores, thresholds), self._link
         # The density over the probability of a level; squares of it are numbers.
         upper, lower = (apply_exp(np.minimum(link.log_density(end) - log_p, _LARGEST_LOG)) for end in (high, low))
         return LevelTerms(
@@ -218,17 +237,19 @@ class BoundOrdinalLoss:
 
     def _sum_terms(self, terms: LevelTerms) -> Gradients:
         """Gradient and hessian of the sum over all rows by the thresholds; exact sums, whatever the order of rows."""
-        n = len(self._present) + 1  # with the two infinite ones
+        n = len(self._present) - 1
         gradient, hessian = np.zeros(n), np.zeros((n, n))
-        for k, rows in enumerate(self._rows):
-            own = self._weights[rows]
-            sums: Any = [sum_over_rows(part[rows], own) for part in terms]
-            gradient[k + 1] += sums[0]
-            gradient[k] += sums[1]
-            hessian[k + 1, k + 1] += sums[2]
-            hessian[k, k] += sums[3]
-            hessian[k, k + 1] = hessian[k + 1, k] = sums[4]
-        return gradient[1:-1], hessian[1:-1, 1:-1]
+        for k, (rows, own) in enumerate(zip(self._rows, self._row_weights, strict=True)):
+            # The first level has no lower threshold, the last one no upper.
+            if k < n:
+                gradient[k] += sum_over_rows(terms.upper[rows], own)
+                hessian[k, k] += sum_over_rows(terms.upper_twice[rows], own)
+            if k > 0:
+                gradient[k - 1] += sum_over_rows(terms.lower[rows], own)
+                hessian[k - 1, k - 1] += sum_over_rows(terms.lower_twice[rows], own)
+            if 0 < k < n:
+                hessian[k - 1, k] = hessian[k, k - 1] = sum_over_rows(terms.mixed[rows], own)
+        return gradient, hessian
 
 
 def _average(values: FloatArray, weights: FloatArray | None) -> float:

@@ -11,6 +11,7 @@ from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.joined_loss import choose_labels, split_probabilities
 from committee.ensembles.boosting.objective import read_target_columns
 from committee.scoring import KnownDecision, KnownProbabilities, KnownValues, Scorer
+from committee.scoring.direct import find_class_metric, find_value_metric
 
 if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
@@ -100,6 +101,11 @@ class BoostingScorer:
                 losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
             return -float(np.average(losses, weights=weights))
         predictions = self.loss.find_means(scores)
+        if isinstance(target, ClassTarget) and predictions.shape[1] == 1 < target.n_classes[0]:
+            predictions = np.concatenate((1.0 - predictions, predictions), axis=1)
+        found = self._score_directly(target, scores, predictions, weights)
+        if found is not None:
+            return found
         if isinstance(target, ValueTarget):
             true = target.values[:, 0] if target.n_outputs == 1 else target.values
             return self._scorer.score_known(KnownValues(predictions), true, weights)
@@ -109,11 +115,32 @@ class BoostingScorer:
             known = KnownProbabilities(target.classes, shares, chosen)
             return self._scorer.score_known(known, target.decode(target.labels), weights)
         classes = target.classes[0]
-        if predictions.shape[1] == 1 < len(classes):
-            predictions = np.concatenate((1.0 - predictions, predictions), axis=1)
         true = target.decode(target.labels)
         true = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         return self._scorer.score_known(KnownDecision(classes, predictions, scores), true, weights)
+
+    def _score_directly(
+        self,
+        target: ClassTarget | ValueTarget,
+        scores: FloatArray,
+        predictions: FloatArray,
+        weights: FloatArray | None,
+    ) -> float | None:
+        """The score without scikit-learn's scorer, where there is a function for it."""
+        name = self._scorer.scoring
+        if not isinstance(name, str):
+            return None
+        if isinstance(target, ValueTarget):
+            of_values = find_value_metric(name)
+            return None if of_values is None else of_values(target.values, predictions, weights)
+        if target.n_outputs > 1 or predictions.shape[1] != len(target.classes[0]):
+            return None
+        of_classes = find_class_metric(name, target.classes[0])
+        if name == "roc_auc":  # of the scores: the scorer prefers a decision function
+            if scores.shape[1] != 1:
+                return None
+            predictions = np.concatenate((-scores, scores), axis=1)
+        return None if of_classes is None else of_classes(target.labels[:, 0].astype(np.intp), predictions, weights)
 
 
 def _find_quantile(values: FloatArray, level: float, counts: FloatArray) -> float:
