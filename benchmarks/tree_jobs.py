@@ -149,18 +149,19 @@ def make_bytecode_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
-def import_library(contender: str, repeats: int) -> Outcome:
-    """Time of the first import after sklearn.base: committee's trees and scikit-learn's."""
+def import_library(contender: str, repeats: int, compiled: bool = True) -> Outcome:
+    """Time of the first import after sklearn.base: committee's trees and scikit-learn's; a smoke test compiles none."""
     module = {"committee": "committee", "scikit-learn": "sklearn.tree"}[contender]
     code = IMPORT.format(what=f"from {module} import DecisionTreeClassifier")
     runs = []
     # Installed packages are compiled to bytecode once; the same is done here, whatever the environment says.
-    env = {**os.environ, "PYTHONPYCACHEPREFIX": make_bytecode_folder().name, "PYTHONDONTWRITEBYTECODE": ""}
-    for _ in range(repeats + 1):
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    own = {"PYTHONPYCACHEPREFIX": make_bytecode_folder().name, "PYTHONDONTWRITEBYTECODE": ""} if compiled else {}
+    for _ in range(repeats + compiled):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env={**os.environ, **own}, capture_output=True, text=True, check=True)
         runs.append([float(word) for word in done.stdout.split()])
     # The first run compiles and reads the files from disk.
-    return {"seconds": [run[0] for run in runs[1:]], "cpu": [run[1] for run in runs[1:]]}
+    return {"seconds": [run[0] for run in runs[compiled:]], "cpu": [run[1] for run in runs[compiled:]]}
 
 
 def measure_package_size(contender: str, wheel: str | None) -> Outcome:

@@ -145,7 +145,7 @@ def list_burden(sizes: Sizes, wheel: str | None) -> list[Case]:
     """Import time and size of the library."""
     size = Job("benchmarks.tree_jobs:measure_package_size", {"contender": OURS, "wheel": wheel})
     return [
-        Case(IMPORT, pair("import_library", repeats=sizes.repeats)),
+        Case(IMPORT, pair("import_library", repeats=sizes.repeats, compiled=sizes is not QUICK)),
         Case(WEIGHT + (", wheel" if wheel else ", files zipped"), {OURS: size}),
     ]
 
