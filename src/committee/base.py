@@ -82,11 +82,15 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     @classmethod
-    @cache
     def _get_param_names(cls) -> list[str]:
-        """Names of the parameters, sorted; read from the constructor once, since every copy asks for them."""
-        names: list[str] = super()._get_param_names()
-        return names
+        """Names of the parameters, sorted; a list of the caller's own."""
+        return list(cls._read_param_names())
+
+    @classmethod
+    @cache
+    def _read_param_names(cls) -> tuple[str, ...]:
+        """Read the names from the constructor, once: every copy asks for them."""
+        return tuple(super()._get_param_names())
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; those of a component as ``component__name``.

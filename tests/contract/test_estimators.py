@@ -217,6 +217,12 @@ def test_constructors_are_read_once(monkeypatch):
     assert [clone(model).get_params() for model in models] == before
 
 
+def test_names_of_parameters_belong_to_the_caller():
+    names = committee.RandomForestClassifier._get_param_names()
+    names.remove("n_estimators")
+    assert "n_estimators" in committee.RandomForestClassifier().get_params()
+
+
 def test_the_sentence_for_max_depth():
     with pytest.raises(ValueError) as caught:
         committee.DecisionTreeClassifier(max_depth=-3).fit([[0.0], [1.0]], [0, 1])

@@ -10,10 +10,10 @@ import committee
 from committee.cli import options
 from committee.cli.export import EXPORT_EXAMPLES
 from committee.cli.fit_observer import FitObserver, FitObserverGroup
-from committee.cli.fit_places import DEMONSTRATION, OutputOptions, choose_page, choose_places
+from committee.cli.fit_places import DEMONSTRATION, FitPlaces, OutputOptions, choose_page, choose_places
 from committee.cli.output import check_output_path
 from committee.cli.plan import Plan
-from committee.cli.problem import Roles, define_problem
+from committee.cli.problem import LearningProblem, Roles, define_problem
 from committee.cli.progress import watch_fits
 from committee.cli.several_targets import define_problems, fit_targets, refuse_report, refuse_several, split_targets
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
@@ -140,6 +140,20 @@ def fit(
         return
     problem = define_problem(source, asked, task)
     plan = replace(plan, estimator=choose_estimator(context, estimator, problem.task))
+    _fit_one(context, problem, plan, places, asked, licence, as_json=as_json)
+
+
+def _fit_one(
+    context: typer.Context,
+    problem: LearningProblem,
+    plan: Plan,
+    places: FitPlaces,
+    roles: Roles,
+    licence: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Fit a model to one target of a table in memory, print its scores and write its files."""
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
@@ -150,12 +164,12 @@ def fit(
     observer = None if places.report is None else FoldObserver(problem, plan)
     results = fit_problem(problem, plan, FitObserverGroup([*printers, *([] if observer is None else [observer])]))
     if not as_json:
-        show_fit_results(console, results, folds)
-    files = write_fit(places, problem, results, observer, read_reproduction(context), asked, licence)
+        show_fit_results(console, results, plan.folds)
+    files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
     if as_json:
         typer.echo(write_json(problem, results, *(None if file is None else str(file.path) for file in files)))
     else:
-        show_files(console, *files, demonstration=DEMONSTRATION if table is None else None)
+        show_files(console, *files, demonstration=DEMONSTRATION if context.params["table"] is None else None)
 
 
 def choose_estimator(context: typer.Context, estimator: str, task: TaskKind) -> str:
