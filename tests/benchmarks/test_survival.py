@@ -29,6 +29,6 @@ def test_every_model_of_ours_is_fitted(case: str, tmp_path: Path) -> None:
 def test_a_peer_without_an_environment_is_not_measured(tmp_path: Path) -> None:
     write_rows(tmp_path)
     assert run_case("forest", SCIKIT_SURVIVAL, tmp_path, QUICK, None) is None
-    page = render({"forest": {SCIKIT_SURVIVAL: None, OURS: {"seconds": 1.0, "concordance": 0.7}}}, QUICK, "A machine.")
+    page = render({"forest": {SCIKIT_SURVIVAL: None, OURS: {"seconds": 1.0, "concordance": 0.7}}}, QUICK)
     assert "| forest | scikit-survival | not measured | | |" in page
     assert "| forest | committee | 1.00 | 0.7000 |  |" in page
