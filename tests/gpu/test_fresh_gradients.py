@@ -54,12 +54,8 @@ def test_trees_of_one_level_have_no_rows_to_partition(device: Device) -> None:
         check_equal(device, X, (z > 0).astype(float), "logistic", max_depth=depth, max_leaf_nodes=0, min_samples_leaf=0)
 
 
-def test_large_tables_have_the_smaller_room_for_nodes(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_histograms_of_trees_grown_best_first(device: Device) -> None:
     X, z = make_table(900, 4)
-    params = {"max_leaf_nodes": 20, "min_samples_leaf": 0}
-    nodes = []
-    for many in (1 << 22, 1):
-        monkeypatch.setattr(memory, "_MANY_ROWS", many)
-        gpu = check_equal(device, X, (z > 0).astype(float), "logistic", **params)
-        nodes.append(int(gpu._grower._fit["max_nodes"][0]))
-    assert nodes == [16 * 20 + 64, 8 * 20 + 64]
+    gpu = check_equal(device, X, (z > 0).astype(float), "logistic", max_leaf_nodes=20, min_samples_leaf=0)
+    # Two planes of 32-bit sums, of 256 bins in 32 lanes; a new one for each pair of nodes, and that of the root.
+    assert gpu._grower._memories["histograms"].n_bytes == (2 * 4 * 256 * 32) * ((8 * 20 + 64) // 2 + 1)
