@@ -18,6 +18,7 @@ void bind_shap(nb::module_& m);
 void bind_word_stump(nb::module_& m);
 void bind_boosting(nb::module_& m);
 void bind_block_boosting(nb::module_& m);
+void bind_block_trees(nb::module_& m);
 void bind_boosted_predict(nb::module_& m);
 void bind_boosting_plan(nb::module_& m);
 void bind_group_losses(nb::module_& m);
@@ -47,6 +48,7 @@ NB_MODULE(_core, m) {
   bind_word_stump(m);
   bind_boosting(m);
   bind_block_boosting(m);
+  bind_block_trees(m);
   bind_boosted_predict(m);
   bind_boosting_plan(m);
   bind_group_losses(m);

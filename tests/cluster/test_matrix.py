@@ -26,6 +26,9 @@ FAMILIES: dict[str, dict[str, Fit]] = {
         "bag": lambda X, y, w: committee.BaggingClassifier(n_estimators=3, random_state=1).fit(X, y, w),
         "boosting": lambda X, y, w: committee.HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(X, y, w),
         "stumps": lambda X, y, w: committee.AdaBoostClassifier(n_estimators=3, random_state=1).fit(X, y, w),
+        "boosted trees of classes": lambda X, y, w: committee.AdaBoostClassifier(
+            committee.DecisionTreeClassifier(max_depth=3), n_estimators=2, random_state=1
+        ).fit(X, y, w),
         "voting": lambda X, y, w: committee.VotingClassifier(
             [("f", committee.ExtraTreesClassifier(2)), ("t", committee.DecisionTreeClassifier(max_depth=3))],
             random_state=4,
@@ -45,6 +48,9 @@ FAMILIES: dict[str, dict[str, Fit]] = {
         ).fit(X, y, w),
     },
     "level": {
+        "gentle": lambda X, y, w: committee.AdaBoostClassifier(n_estimators=1, algorithm="gentle", random_state=1).fit(
+            X, y, w
+        ),
         "boosting of classes": lambda X, y, w: committee.HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(
             X, y, w
         ),

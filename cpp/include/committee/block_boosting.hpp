@@ -3,40 +3,12 @@
 // BoostingBlock answers them for its rows. Messages are plain arrays: whoever carries them needs to
 // know nothing of their meaning.
 #pragma once
-#include <string>
-#include <variant>
-
+#include "block_calls.hpp"
 #include "boosting.hpp"
 
 namespace committee {
 
 struct ColumnBins;
-
-using BlockValue = std::variant<i64, double, std::vector<i64>, std::vector<double>,
-                                std::vector<u32>, std::vector<u8>>;
-using BlockValues = std::vector<BlockValue>;
-
-struct BlockCommand {
-  std::string name;
-  BlockValues args;
-  std::vector<BlockValues> by_block;  // further arguments, of each block
-  std::size_t n_answers = 1;          // values of the answer, where one is waited for
-};
-
-enum class BlockReduction : u8 { sum, max, list };
-
-// The way to the blocks.
-class BlockCaller {
- public:
-  virtual ~BlockCaller() = default;
-  // Runs commands on all blocks, one after the other, and returns their answers, one after the
-  // other: put together, or block after block. `changes`: blocks are no longer what they were.
-  virtual BlockValues call(std::span<const BlockCommand> commands, BlockReduction how,
-                           bool changes) = 0;
-  // A lost block comes to its state before the next call by the commands kept so far, `kept` and
-  // then `state`, whose predecessor is forgotten.
-  virtual void keep(std::vector<BlockCommand> kept, std::vector<BlockCommand> state) = 0;
-};
 
 struct BlockedRows {
   std::shared_ptr<const std::vector<ColumnBins>> bins;

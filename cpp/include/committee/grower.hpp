@@ -15,10 +15,11 @@ struct GrowthScratch;
 inline constexpr std::size_t kRoutes = 10;
 using RouteCounts = std::array<u64, kRoutes>;
 
-// What the tree is to predict. Exactly one of `labels` and `values` is set.
+// What the tree is to predict. Exactly one of `labels` and `values` is set, none where the rows lie
+// in blocks elsewhere.
 struct Target {
   std::span<const u32> labels;     // [row][output], class numbers
-  std::vector<u32> n_classes;      // per output
+  std::vector<u32> n_classes;      // per output; empty: values
   std::span<const double> values;  // [row][output]
   u32 n_outputs = 1;
 };

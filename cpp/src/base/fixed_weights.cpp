@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "committee/exact_sum.hpp"
-
 namespace committee {
 
 namespace {
@@ -34,20 +32,6 @@ double find_denominator(double x) {
   return 0.0;
 }
 
-// The largest unit that all weights are multiples of, if it is not too small; else 0.
-double find_unit(std::span<const double> weights, double lightest) {
-  double parts = 1.0;  // unit = lightest / parts
-  for (const double w : weights) {
-    const double multiple = w / lightest * parts;
-    if (!(multiple <= kLargestMultiple)) return 0.0;
-    if (is_whole(multiple)) continue;
-    const double q = find_denominator(multiple);
-    parts *= q;
-    if (q == 0.0 || parts > kMostParts || multiple * q > kLargestMultiple) return 0.0;
-  }
-  return lightest / parts;
-}
-
 // Total and largest weight; weights that are all one are not kept.
 void total_up(FixedWeights& fixed) {
   fixed.total = 0;
@@ -70,36 +54,65 @@ FixedWeights take_counts(std::span<const u32> counts) {
   return fixed;
 }
 
-FixedWeights fix_weights(std::span<const double> weights, WeightBits bits) {
-  FixedWeights fixed;
-  double lightest = std::numeric_limits<double>::infinity(), heaviest = 0.0;
+void WeightRange::add(std::span<const double> weights) {
   for (const double w : weights) {
     if (w > 0.0) lightest = std::min(lightest, w);
     heaviest = std::max(heaviest, w);
   }
-  if (!(heaviest > 0.0)) throw std::invalid_argument("all sample weights are zero");
-  ExactSum sum, unit;
   sum.add(weights);
-  unit.add(heaviest);
-  const double total = divide(sum, unit);
-  fixed.weights.resize(weights.size());
-  fixed.unit = find_unit(weights, lightest);
-  fixed.integral =
-      fixed.unit > 0.0 && total * (heaviest / fixed.unit) < std::ldexp(0.5, bits.whole);
-  fixed.counts = fixed.integral && (fixed.unit == lightest || fixed.unit == std::floor(fixed.unit));
-  int shift = 0;
-  if (!fixed.integral) {
+}
+
+double find_parts(std::span<const double> weights, double lightest, double parts) {
+  for (const double w : weights) {
+    const double multiple = w / lightest * parts;
+    if (!(multiple <= kLargestMultiple)) return 0.0;
+    if (is_whole(multiple)) continue;
+    const double q = find_denominator(multiple);
+    parts *= q;
+    if (q == 0.0 || parts > kMostParts || multiple * q > kLargestMultiple) return 0.0;
+  }
+  return parts;
+}
+
+WeightScale choose_scale(const WeightRange& range, double parts, WeightBits bits) {
+  if (!(range.heaviest > 0.0)) throw std::invalid_argument("all sample weights are zero");
+  ExactSum unit;
+  unit.add(range.heaviest);
+  const double total = divide(range.sum, unit);
+  WeightScale scale;
+  scale.heaviest = range.heaviest;
+  scale.unit = parts > 0.0 ? range.lightest / parts : 0.0;
+  scale.integral =
+      scale.unit > 0.0 && total * (range.heaviest / scale.unit) < std::ldexp(0.5, bits.whole);
+  scale.counts =
+      scale.integral && (scale.unit == range.lightest || scale.unit == std::floor(scale.unit));
+  if (!scale.integral) {
     int exponent;
     std::frexp(total, &exponent);
-    shift = std::min(bits.fixed - 1 - exponent, bits.single - 1);
-    fixed.unit = std::ldexp(heaviest, -shift);
+    scale.shift = std::min(bits.fixed - 1 - exponent, bits.single - 1);
+    scale.unit = std::ldexp(range.heaviest, -scale.shift);
   }
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double share =
-        fixed.integral ? weights[i] / fixed.unit : std::ldexp(weights[i] / heaviest, shift);
-    fixed.weights[i] =
-        weights[i] > 0.0 ? std::max<u64>(1, static_cast<u64>(std::nearbyint(share))) : 0;
-  }
+  return scale;
+}
+
+u64 WeightScale::fix(double weight) const {
+  if (!(weight > 0.0)) return 0;
+  const double share = integral ? weight / unit : std::ldexp(weight / heaviest, shift);
+  return std::max<u64>(1, static_cast<u64>(std::nearbyint(share)));
+}
+
+FixedWeights fix_weights(std::span<const double> weights, WeightBits bits) {
+  WeightRange range;
+  range.add(weights);
+  // All zero: the scale says so.
+  const double parts = range.heaviest > 0.0 ? find_parts(weights, range.lightest, 1.0) : 0.0;
+  const WeightScale scale = choose_scale(range, parts, bits);
+  FixedWeights fixed;
+  fixed.unit = scale.unit;
+  fixed.integral = scale.integral;
+  fixed.counts = scale.counts;
+  fixed.weights.resize(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) fixed.weights[i] = scale.fix(weights[i]);
   total_up(fixed);
   return fixed;
 }

@@ -1,5 +1,8 @@
 // Weights of rows as integers, so that their sums are exact and their order never matters.
 #pragma once
+#include <limits>
+
+#include "committee/exact_sum.hpp"
 #include "committee/types.hpp"
 
 namespace committee {
@@ -22,6 +25,25 @@ struct FixedWeights {
 struct WeightBits {
   int whole, fixed, single;
 };
+
+// The parts of fix_weights, for rows that lie in several blocks. What the scale is chosen by:
+struct WeightRange {
+  double lightest = std::numeric_limits<double>::infinity();  // above zero
+  double heaviest = 0.0;
+  ExactSum sum;
+  void add(std::span<const double> weights);
+};
+// Into how many parts the lightest weight is divided so that all weights are multiples of one; 0:
+// too many. `parts`: those of the rows before, 1 at first.
+double find_parts(std::span<const double> weights, double lightest, double parts);
+
+struct WeightScale {
+  double unit = 1.0, heaviest = 1.0;
+  int shift = 0;
+  bool integral = true, counts = true;  // as in FixedWeights
+  u64 fix(double weight) const;
+};
+WeightScale choose_scale(const WeightRange& range, double parts, WeightBits bits);
 
 // weights: none negative, not all zero. A row of positive weight stays above zero however light it
 // is.

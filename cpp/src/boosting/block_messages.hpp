@@ -9,15 +9,6 @@
 
 namespace committee {
 
-// std::invalid_argument where the message has no such value, or one of another type.
-template <class T>
-const T& take_value(const BlockValues& values, std::size_t at) {
-  if (at >= values.size() || !std::holds_alternative<T>(values[at]))
-    throw std::invalid_argument("a message to or from a block lacks value " + std::to_string(at) +
-                                ", or it is of another type");
-  return std::get<T>(values[at]);
-}
-
 // Splits of leaves, and how they are read: the splits stay with the message.
 BlockValues write_splits(std::span<const LeafSplit> splits);
 struct SplitMessage {

@@ -175,26 +175,29 @@ void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& work
   }
   const Element* total = worker.total.data();
   if (is_subtree(node, may_defer)) return worker.grow_subtree(node, part);
-  node.id = worker.writer.add_node(node, total, part);
-  if (plan_.bounded) {
-    part.lower.push_back(node.lower * plan_.value_unit + plan_.value_offset);
-    part.upper.push_back(node.upper * plan_.value_unit + plan_.value_offset);
-  }
-  node.order = next_order_;
-  if (params_.max_leaf_nodes > 0) ++next_order_;
+  write_node(node, part, worker);
   if (worker.writer.is_leaf(node, total) || !find_split(node, worker))
     return worker.writer.close_leaf(node, part);
   if (!context_.fits_dense(node.size())) node.dense.reset();
   queue.push(std::move(node));
 }
 
+// Adds the node at hand to its tree, as a leaf.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& worker,
-                                          NodeQueue<Node>& queue, bool may_defer) {
-  const ColumnBins& bins = (*context_.data.bins)[node.best.feature];
-  if (!params_.exact) settle_split_bin(node.best, bins);
-  const std::size_t n_left = worker.partition.partition_by_table(node, node.best);
-  Node left, right;
+void TreeBuilder<Accumulator>::write_node(Node& node, TreePart& part, Worker& worker) {
+  node.id = worker.writer.add_node(node, worker.total.data(), part);
+  if (plan_.bounded) {
+    part.lower.push_back(node.lower * plan_.value_unit + plan_.value_offset);
+    part.upper.push_back(node.upper * plan_.value_unit + plan_.value_offset);
+  }
+  node.order = next_order_;
+  if (params_.max_leaf_nodes > 0) ++next_order_;
+}
+
+// The children of a node that is split by its best split.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::make_children(const Node& node, std::size_t n_left, Node& left,
+                                             Node& right) const {
   left.begin = node.begin;
   left.end = right.begin = node.begin + n_left;
   right.end = node.end;
@@ -209,6 +212,24 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
     child->features = node.features;
     child->groups = node.groups;
   }
+  if (node.groups) {
+    auto open = std::make_shared<std::vector<u64>>(*node.groups);
+    const auto& own = plan_.feature_groups[node.best.feature];
+    for (std::size_t k = 0; k < open->size(); ++k) (*open)[k] &= own[k];
+    left.groups = right.groups = open;
+    left.features = right.features = allowed_features(*open);
+  }
+  if (plan_.bounded) bound_children(node, left, right);
+}
+
+template <class Accumulator>
+void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& worker,
+                                          NodeQueue<Node>& queue, bool may_defer) {
+  const ColumnBins& bins = (*context_.data.bins)[node.best.feature];
+  if (!params_.exact) settle_split_bin(node.best, bins);
+  const std::size_t n_left = worker.partition.partition_by_table(node, node.best);
+  Node left, right;
+  make_children(node, n_left, left, right);
   if (context_.entry_rows) {
     const bool is_left_smaller = left.size() <= right.size();
     Node& smaller = is_left_smaller ? left : right;
@@ -222,15 +243,7 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
   }
   part.tree.splits[node.id] =
       describe_split(node.best, bins, params_.exact ? plan_.input.presort : nullptr);
-  if (node.groups) {
-    auto open = std::make_shared<std::vector<u64>>(*node.groups);
-    const auto& own = plan_.feature_groups[node.best.feature];
-    for (std::size_t k = 0; k < open->size(); ++k) (*open)[k] &= own[k];
-    left.groups = right.groups = open;
-    left.features = right.features = allowed_features(*open);
-  }
-  if (plan_.bounded) bound_children(node, left, right);
-  if (node.dense) share_histograms(node, left, right, worker);
+  if (node.dense) share_histograms(node, left, right);
   open_node(std::move(right), part, worker, queue, may_defer);
   open_node(std::move(left), part, worker, queue, may_defer);
 }

@@ -1,4 +1,4 @@
-#include "tree/builder_search.hpp"
+#include "tree/builder_blocks.hpp"
 
 namespace committee {
 

@@ -5,6 +5,7 @@
 
 #include "split/feature_sampler.hpp"
 #include "tree/builder_loop.hpp"
+#include "tree/dense_histograms.hpp"
 #include "tree/search_entries.hpp"
 #include "tree/search_random.hpp"
 #include "tree/search_small.hpp"
@@ -48,7 +49,7 @@ void TreeBuilder<Accumulator>::search_all(Node& node, Worker& worker, Found& fou
   const std::vector<u32>& features = features_of(node);
   if (node.parent == kNone && !node.dense && node.size() == context_.sample.n &&
       context_.fits_dense(node.size()))
-    build_dense(node, worker);
+    build_dense(node);
   worker.varies.assign(features.size(), 0);
   if (plan_.n_threads > 1 && !inside_parallel_region() &&
       features.size() > worker.search.batch_size() &&
@@ -109,6 +110,8 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
   for (u32 k = static_cast<u32>(identity.size()); k < n_pool; ++k) identity.push_back(k);
   FeatureSampler<u32, true> sampler(identity.data(), n_pool, context_.numbers_of(node));
   std::vector<u32>& drawn = worker.drawn;
+  // Only nodes whose rows lie elsewhere have them where features are drawn.
+  const Element* dense = node.dense ? node.dense->data() : nullptr;
   std::size_t n_varying = 0;
   while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
     const u32 n_wanted = std::max(params_.max_features, sampler.n_drawn() + 1);
@@ -119,8 +122,7 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
     }
     if (context_.data.groups.size() > 1) std::sort(drawn.begin(), drawn.end());
     worker.varies.assign(drawn.size(), 0);
-    n_varying +=
-        worker.search.scan_features(node, nullptr, drawn, found.best, worker.varies.data());
+    n_varying += worker.search.scan_features(node, dense, drawn, found.best, worker.varies.data());
   }
   if (found.best.found()) found.decrease = worker.search.finder().measure_decrease(found.best);
 }
@@ -175,45 +177,24 @@ void TreeBuilder<Accumulator>::narrow_features(Node& node, Worker& worker) const
 }
 
 template <class Accumulator>
-void TreeBuilder<Accumulator>::build_dense(Node& node, Worker& worker) {
+void TreeBuilder<Accumulator>::build_dense(Node& node) {
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
   node.dense = std::make_unique<AlignedBuffer<Element>>(context_.data.n_cols * feature_cells);
-  Element* hist = node.dense->data();
   const std::vector<u32>& features = features_of(node);
-  const std::size_t batch = worker.search.batch_size();
-  std::vector<std::pair<std::size_t, std::size_t>> runs;  // neighbours in one record group
-  for (std::size_t k = 0; k < features.size();) {
-    std::size_t end = k + 1;
-    while (end < features.size() && end - k < batch && features[end] == features[end - 1] + 1 &&
-           features[end] / 64 == features[k] / 64) {
-      ++end;
-    }
-    runs.emplace_back(k, end);
-    k = end;
-  }
   const bool parallel = !inside_parallel_region() && node.size() * features.size() >= kParallelWork;
-  parallel_for(runs.size(), parallel ? plan_.n_threads : 1, [&](std::size_t r) {
-    plan_.watch.poll();
-    const auto [first, end] = runs[r];
-    Element* own = hist + features[first] * feature_cells;
-    std::memset(own, 0, (end - first) * feature_cells * sizeof(Element));
-    u64 touched[kBatch];
-    const NodeRows<Item> rows = worker.search.rows_of(node, features[first]);
-    const std::size_t n = end - first;
-    context_.fill_features[n - 1](accumulator_, rows.block, rows.items,
-                                  {features.data() + first, n}, own, touched);
-  });
+  fill_dense<Accumulator>(accumulator_, context_.fill_features, context_.data,
+                          {context_.items + node.begin, node.size()}, features, node.dense->data(),
+                          parallel ? plan_.n_threads : 1, plan_.watch);
 }
 
 // Histograms of the children: the smaller one is counted, the larger one is what remains of the
 // parent.
 template <class Accumulator>
-void TreeBuilder<Accumulator>::share_histograms(Node& node, Node& left, Node& right,
-                                                Worker& worker) {
+void TreeBuilder<Accumulator>::share_histograms(Node& node, Node& left, Node& right) {
   Node& small = left.size() <= right.size() ? left : right;
   Node& large = left.size() <= right.size() ? right : left;
   if (!context_.fits_dense(large.size())) return;
-  build_dense(small, worker);
+  build_dense(small);
   large.dense = std::move(node.dense);
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
   const std::vector<u32>& features = features_of(small);

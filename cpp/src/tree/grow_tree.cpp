@@ -7,7 +7,7 @@
 
 #include "committee/criteria/all.hpp"
 #include "committee/grower.hpp"
-#include "split/categorical_order.hpp"
+#include "tree/complete_plan.hpp"
 #include "tree/finish_tree.hpp"
 #include "tree/growth_scratch.hpp"
 #include "tree/sample_kind.hpp"
@@ -29,6 +29,32 @@ bool is_bounded(const GrowParams& params) {
                      [](i32 m) { return m != 0; });
 }
 
+void check_row_count(std::size_t n) {
+  if (n == 0 || n >= (std::size_t{1} << MomentAccumulator<false>::kCountBits)) {
+    throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " +
+                                std::to_string(n));
+  }
+}
+
+// Against the columns and the kind of the target.
+void check_params(const GrowInput& input, const GrowParams& params) {
+  const std::size_t n_features = input.data->n_cols;
+  if (!params.monotonic.empty() && params.monotonic.size() != n_features) {
+    throw std::invalid_argument("monotonic must have one entry a feature");
+  }
+  const bool one_value = is_classification(input.target)
+                             ? input.target.n_classes == std::vector<u32>{2}
+                             : input.target.n_outputs == 1;
+  if (is_bounded(params) && !one_value)
+    throw std::invalid_argument("monotonic needs two classes or one output");
+  for (const auto& group : params.interaction_groups)
+    check_features(group, n_features, "interaction group names an unknown feature");
+  const std::vector<u32>& members = params.member_features;
+  check_features(members, n_features, "member_features names an unknown feature");
+  if (std::adjacent_find(members.begin(), members.end(), std::greater_equal()) != members.end())
+    throw std::invalid_argument("member_features must be ascending, each once");
+}
+
 std::vector<std::vector<u64>> index_groups(const GrowParams& params, std::size_t n_features) {
   if (params.interaction_groups.empty()) return {};
   const std::size_t words = (params.interaction_groups.size() + 63) / 64;
@@ -46,7 +72,20 @@ GrowthPlan::GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_param
                        InterruptWatch& interrupts)
     : input(grow_input), params(grow_params), watch(interrupts) {
   check_growth(input, params);
-  const std::size_t n_rows = input.data->n_rows, n_features = input.data->n_cols;
+  prepare(input.data->n_rows);
+  input.data->make_records(n_threads);
+}
+
+GrowthPlan::GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params,
+                       InterruptWatch& interrupts, std::size_t n_rows)
+    : input(grow_input), params(grow_params), watch(interrupts) {
+  check_row_count(n_rows);
+  check_params(input, params);
+  prepare(n_rows);
+}
+
+void GrowthPlan::prepare(std::size_t n_rows) {
+  const std::size_t n_features = input.data->n_cols;
   const std::size_t n_own =
       params.member_features.empty() ? n_features : params.member_features.size();
   draws_features = params.max_features < n_own;
@@ -57,15 +96,11 @@ GrowthPlan::GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_param
   const double work = static_cast<double>(n_rows) * depth *
                       std::min<double>(static_cast<double>(n_features), params.max_features);
   n_threads = choose_threads(params.n_jobs, work, kMinThreadWork);
-  input.data->make_records(n_threads);
 }
 
 void check_growth(const GrowInput& input, const GrowParams& params) {
   const std::size_t n = input.data->n_rows;
-  if (n == 0 || n >= (std::size_t{1} << MomentAccumulator<false>::kCountBits)) {
-    throw std::invalid_argument("the number of rows must be at least 1 and below 2^28; got " +
-                                std::to_string(n));
-  }
+  check_row_count(n);
   if (params.exact && input.presort == nullptr)
     throw std::invalid_argument("exact splits need a presort");
   if (input.presort && (input.presort->n_rows != n || input.presort->n_cols != input.data->n_cols))
@@ -83,76 +118,22 @@ void check_growth(const GrowInput& input, const GrowParams& params) {
   } else if (input.target.values.size() != n * input.target.n_outputs) {
     throw std::invalid_argument("values must have one entry a row and output");
   }
-  if (!params.monotonic.empty() && params.monotonic.size() != input.data->n_cols) {
-    throw std::invalid_argument("monotonic must have one entry a feature");
-  }
-  const bool one_value = is_classification(input.target)
-                             ? input.target.n_classes == std::vector<u32>{2}
-                             : input.target.n_outputs == 1;
-  if (is_bounded(params) && !one_value)
-    throw std::invalid_argument("monotonic needs two classes or one output");
-  const std::size_t n_features = input.data->n_cols;
-  for (const auto& group : params.interaction_groups)
-    check_features(group, n_features, "interaction group names an unknown feature");
-  const std::vector<u32>& members = params.member_features;
-  check_features(members, n_features, "member_features names an unknown feature");
-  if (std::adjacent_find(members.begin(), members.end(), std::greater_equal()) != members.end())
-    throw std::invalid_argument("member_features must be ascending, each once");
+  check_params(input, params);
 }
 
 namespace {
 
-template <class Accumulator>
-SampleFacts describe_sample(const Sample<Accumulator>& sample, double total) {
-  const Accumulator& accumulator = sample.accumulator;
-  SampleFacts facts;
-  facts.kind = Accumulator::kKind;
-  facts.is_wide =
-      Accumulator::kKind == AccumulatorKind::classes && sizeof(typename Accumulator::Element) == 8;
-  facts.counts_rows = accumulator.counted;
-  facts.n_outputs = facts.n_classes = 1;
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
-    facts.n_outputs = static_cast<u32>(accumulator.outputs.size());
-    facts.n_classes = accumulator.n_elements;
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
-    facts.n_outputs = accumulator.n_outputs;
-  }
-  facts.cell_bytes = accumulator.cell() * sizeof(typename Accumulator::Element);
-  facts.n_rows = sample.n;
-  facts.heaviest = sample.heaviest;
-  facts.total = total;
-  facts.weight_unit = sample.weight_unit;
-  return facts;
-}
-
-// Completes the plan by what only the sample tells.
-template <class Accumulator>
-void complete_plan(GrowthPlan& plan, const Sample<Accumulator>& sample) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
-    plan.decrease_unit = measure_decrease_unit(plan.params.criterion, sample.weight_unit,
-                                               sample.targets.unit, sample.accumulator.n_outputs);
-    plan.value_unit = sample.targets.unit;
-    plan.value_offset = sample.targets.offsets[0];
-  } else {
-    plan.decrease_unit = sample.weight_unit;
-  }
-  std::vector<typename Accumulator::Element> sum(sample.accumulator.cell(), 0);
-  for (std::size_t i = 0; i < sample.n; ++i) sample.accumulator.add(sum.data(), sample.items[i]);
-  const double total = sample.accumulator.weight(sum.data());
-  plan.total_weight = total * sample.weight_unit;
-  // A leaf that weighs exactly the least is kept, whatever all weights are multiplied by.
-  plan.min_weight_leaf = plan.params.min_weight_leaf / sample.weight_unit * kWeightRounding;
-  const double row = plan.params.row_weight > 0.0
-                         ? plan.params.row_weight / sample.weight_unit * kWeightRounding
-                     : sample.counts ? 1.0
-                                     : total / static_cast<double>(sample.n);
-  plan.rare_weight = kRareRows * row;
-  plan.route = choose_route(plan, describe_sample(sample, total));
-}
-
 using AnySample = std::variant<Sample<BinaryAccumulator>, Sample<ClassAccumulator<u32>>,
                                Sample<ClassAccumulator<u64>>, Sample<MomentAccumulator<false>>,
                                Sample<MomentAccumulator<true>>>;
+
+// The weight of all rows, in units of the accumulator.
+template <class Accumulator>
+double add_items(const Sample<Accumulator>& sample) {
+  std::vector<typename Accumulator::Element> sum(sample.accumulator.cell(), 0);
+  for (std::size_t i = 0; i < sample.n; ++i) sample.accumulator.add(sum.data(), sample.items[i]);
+  return sample.accumulator.weight(sum.data());
+}
 
 // The sample over the narrowest accumulator that holds the target and the weights.
 AnySample make_sample(const GrowthPlan& plan) {
@@ -161,8 +142,10 @@ AnySample make_sample(const GrowthPlan& plan) {
     const FixedWeights weights = fix_weights(input, kMomentWeightBits);
     const SampleSource source{input.target, weights, input.data->n_rows, true};
     const bool centre = plan.params.criterion != Poisson::kName;
-    if (input.target.n_outputs == 1) return make_moment_sample<false>(source, centre);
-    return make_moment_sample<true>(source, centre);
+    FixedTargets targets =
+        fix_targets(input.target.values, input.target.n_outputs, weights, centre);
+    if (input.target.n_outputs == 1) return make_moment_sample<false>(source, std::move(targets));
+    return make_moment_sample<true>(source, std::move(targets));
   }
   const FixedWeights weights = fix_weights(input, kClassWeightBits);
   const bool counted = counts_rows(input.target, plan.params);
@@ -181,7 +164,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   AnySample sample = make_sample(plan);
   TreePart part = std::visit(
       [&]<class Accumulator>(Sample<Accumulator>& own) {
-        complete_plan(plan, own);
+        complete_plan(plan, own, add_items(own));
         TreeBuilder<Accumulator> builder(plan, own);
         TreePart grown = builder.grow();
         grown.offsets = own.targets.offsets;
@@ -212,7 +195,8 @@ GrowthRoute describe_route(const GrowInput& input, const GrowParams& params, boo
     own.scratch = &scratch;
   }
   GrowthPlan plan(own, params, watch);
-  std::visit([&](const auto& sample) { complete_plan(plan, sample); }, make_sample(plan));
+  std::visit([&](const auto& sample) { complete_plan(plan, sample, add_items(sample)); },
+             make_sample(plan));
   return plan.route;
 }
 

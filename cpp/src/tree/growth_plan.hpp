@@ -10,6 +10,9 @@ struct GrowthScratch;
 struct GrowthPlan {
   GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params,
              InterruptWatch& interrupts);
+  // Of rows that lie elsewhere, so many: the table of the input has columns only.
+  GrowthPlan(const GrowInput& grow_input, const GrowParams& grow_params, InterruptWatch& interrupts,
+             std::size_t n_rows);
   const GrowInput& input;
   const GrowParams& params;
   InterruptWatch& watch;
@@ -25,6 +28,9 @@ struct GrowthPlan {
   int n_threads = 1;
   // Per feature: bit set of its interaction groups; empty: none.
   std::vector<std::vector<u64>> feature_groups;
+
+ private:
+  void prepare(std::size_t n_rows);
 };
 
 }  // namespace committee

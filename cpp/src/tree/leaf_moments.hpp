@@ -1,5 +1,7 @@
 // What a leaf of numbers holds: sums over its rows, in the rows' own order.
 #pragma once
+#include <algorithm>
+
 #include "committee/math.hpp"
 
 namespace committee {
@@ -22,6 +24,21 @@ class LeafMoments {
     return first_ + (n_rows == 1 ? 0.0 : above_first_ / weight);
   }
   double weight = 0.0, sum = 0.0, second = 0.0;
+
+  // The sums so far as numbers that travel, and from there: a leaf whose rows lie in several blocks
+  // goes from block to block.
+  static constexpr std::size_t kNumbers = 5;
+  void write(double* numbers) const {
+    const double own[kNumbers] = {first_, weight, sum, second, above_first_};
+    std::copy_n(own, kNumbers, numbers);
+  }
+  void read(const double* numbers) {
+    first_ = numbers[0];
+    weight = numbers[1];
+    sum = numbers[2];
+    second = numbers[3];
+    above_first_ = numbers[4];
+  }
 
  private:
   double first_, offset_, above_first_ = 0.0;

@@ -7,12 +7,11 @@
 #include "committee/criteria/all.hpp"
 #include "split/split_candidate.hpp"
 #include "split/threshold.hpp"
+#include "tree/dense_histograms.hpp"
 #include "tree/growth_context.hpp"
 
 namespace committee {
 
-inline constexpr std::size_t kBatchBytes = std::size_t{64}
-                                           << 10;   // of histograms filled in one pass
 inline constexpr std::size_t kPollRows = 4096;      // a feature of so many rows may take a while
 inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entries may, too
 
@@ -88,7 +87,7 @@ class TreeNodeSearch {
   }
   // The node's rows with the record group of a feature.
   Rows rows_of(const NodePosition& node, u32 feature) const;
-  std::size_t batch_size() const;
+  std::size_t batch_size() const { return count_batch(accumulator_); }
 
   // Nodes by route: how many, and which routes searched the node at hand.
   void count(Route route, std::size_t n) { nodes_[static_cast<u32>(route)] += n; }
@@ -187,12 +186,6 @@ TreeNodeSearch<Accumulator>::TreeNodeSearch(const GrowthContext<Accumulator>& co
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});
   }
-}
-
-template <class Accumulator>
-std::size_t TreeNodeSearch<Accumulator>::batch_size() const {
-  const std::size_t bytes = kHistogramBins * accumulator_.cell() * sizeof(Element);
-  return std::clamp<std::size_t>(kBatchBytes / bytes, 1, kBatch);
 }
 
 // The node's rows with the record group of a feature.

@@ -27,6 +27,10 @@ class NodeWriter {
   // rows are numbers of copied records; else null.
   bool is_leaf(const NodePosition& node, const Element* total,
                const u32* copied_rows = nullptr) const;
+  // The same without a look at the targets.
+  bool is_limited(const NodePosition& node, const Element* total) const;
+  // Whether all rows have one target, where the total tells; false: numbers, where it does not.
+  bool is_one_class(const Element* total) const;
   // Fills in what only a leaf holds: nothing for classes.
   void close_leaf(const NodePosition& node, TreePart& part) const;
   bool is_poisson() const { return is_poisson_; }
@@ -114,9 +118,19 @@ void NodeWriter<Accumulator>::summarise_medians(const NodePosition& node, TreePa
 template <class Accumulator>
 bool NodeWriter<Accumulator>::is_leaf(const NodePosition& node, const Element* total,
                                       const u32* copied_rows) const {
+  return is_limited(node, total) || is_pure(node, total, copied_rows);
+}
+
+template <class Accumulator>
+bool NodeWriter<Accumulator>::is_limited(const NodePosition& node, const Element* total) const {
   return context_.leaf_test.is_leaf(node.size(), node.depth, false) ||
-         accumulator_.weight(total) < 2.0 * context_.plan.min_weight_leaf ||
-         is_pure(node, total, copied_rows);
+         accumulator_.weight(total) < 2.0 * context_.plan.min_weight_leaf;
+}
+
+template <class Accumulator>
+bool NodeWriter<Accumulator>::is_one_class(const Element* total) const {
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) return false;
+  return is_pure({}, total, nullptr);
 }
 
 template <class Accumulator>

@@ -15,7 +15,7 @@ inline constexpr double kWeightRounding =
     1.0 - 1e-9;  // limits of weight: below it by what sums are off
 
 inline bool is_classification(const Target& target) {
-  return !target.labels.empty();
+  return !target.n_classes.empty();
 }
 
 // Whether limits need the number of rows of a node.

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "committee/exact_sum.hpp"
-
 namespace committee {
 
 namespace {
@@ -25,26 +23,6 @@ AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_ro
   return AlignedBuffer<Item>(n);
 }
 
-// The mean of an output, whatever the order of the rows.
-double find_centre(std::span<const double> values, u32 n_outputs, u32 output,
-                   const FixedWeights& weights) {
-  constexpr std::size_t kBatch = 256;
-  double own[kBatch], whole[kBatch];
-  ExactSum sum;
-  const std::size_t n_rows = values.size() / n_outputs;
-  for (std::size_t begin = 0; begin < n_rows; begin += kBatch) {
-    const std::size_t n = std::min(kBatch, n_rows - begin);
-    for (std::size_t i = 0; i < n; ++i) own[i] = values[(begin + i) * n_outputs + output];
-    if (weights.weights.empty()) {
-      sum.add({own, n});
-      continue;
-    }
-    for (std::size_t i = 0; i < n; ++i) whole[i] = static_cast<double>(weights.weights[begin + i]);
-    sum.add_products({own, n}, {whole, n});
-  }
-  return divide(sum, ExactSum(weights.total));
-}
-
 }  // namespace
 
 FixedWeights fix_weights(const GrowInput& input, WeightBits bits) {
@@ -60,6 +38,41 @@ FixedWeights fix_weights(const GrowInput& input, WeightBits bits) {
   return fix_weights(weights, bits);
 }
 
+ExactSum sum_targets(std::span<const double> values, u32 n_outputs, u32 output,
+                     std::span<const u64> weights) {
+  constexpr std::size_t kRows = 256;
+  double own[kRows], whole[kRows];
+  ExactSum sum;
+  const std::size_t n_rows = values.size() / n_outputs;
+  for (std::size_t begin = 0; begin < n_rows; begin += kRows) {
+    const std::size_t n = std::min(kRows, n_rows - begin);
+    for (std::size_t i = 0; i < n; ++i) own[i] = values[(begin + i) * n_outputs + output];
+    if (weights.empty()) {
+      sum.add({own, n});
+      continue;
+    }
+    for (std::size_t i = 0; i < n; ++i) whole[i] = static_cast<double>(weights[begin + i]);
+    sum.add_products({own, n}, {whole, n});
+  }
+  return sum;
+}
+
+TargetScale choose_target_scale(std::span<double> offsets, double largest, u64 total) {
+  int exponent = 0;
+  if (largest > 0.0) std::frexp(largest, &exponent);
+  for (double& offset : offsets) {
+    const double digits = std::ldexp(offset, kOffsetBits - exponent);
+    if (std::abs(digits) < 0x1p53)
+      offset = std::ldexp(std::nearbyint(digits), exponent - kOffsetBits);
+  }
+  const int bits = std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(total)));
+  return {bits - exponent};
+}
+
+i64 TargetScale::fix(double value, double offset) const {
+  return static_cast<i64>(std::nearbyint(std::ldexp(value - offset, shift)));
+}
+
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
                          bool centre) {
   const std::size_t n_rows = values.size() / n_outputs;
@@ -67,28 +80,20 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   fixed.values.resize(values.size());
   double largest = 0.0;
   for (u32 o = 0; o < n_outputs; ++o) {
-    const double mean = centre ? find_centre(values, n_outputs, o, weights) : 0.0;
+    const double mean =
+        centre ? divide(sum_targets(values, n_outputs, o, weights.weights), ExactSum(weights.total))
+               : 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - mean));
     }
     fixed.offsets.push_back(mean);
   }
-  int exponent = 0;
-  if (largest > 0.0) std::frexp(largest, &exponent);
-  for (double& offset : fixed.offsets) {
-    const double digits = std::ldexp(offset, kOffsetBits - exponent);
-    if (std::abs(digits) < 0x1p53)
-      offset = std::ldexp(std::nearbyint(digits), exponent - kOffsetBits);
-  }
-  const int bits =
-      std::min(kTargetBits, kMomentSumBits - static_cast<int>(std::bit_width(weights.total)));
-  const int shift = bits - exponent;
+  const TargetScale scale = choose_target_scale(fixed.offsets, largest, weights.total);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (weights[i / n_outputs] == 0) continue;
-    const double centred = values[i] - fixed.offsets[i % n_outputs];
-    fixed.values[i] = static_cast<i64>(std::nearbyint(std::ldexp(centred, shift)));
+    if (weights[i / n_outputs] > 0)
+      fixed.values[i] = scale.fix(values[i], fixed.offsets[i % n_outputs]);
   }
-  fixed.unit = std::ldexp(1.0, -shift);
+  fixed.unit = std::ldexp(1.0, -scale.shift);
   return fixed;
 }
 
@@ -122,16 +127,23 @@ Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source) {
 }
 
 template <class S>
+ClassAccumulator<S> make_class_accumulator(const std::vector<u32>& n_classes, bool counted) {
+  ClassAccumulator<S> accumulator;
+  accumulator.outputs = n_classes;
+  for (const u32 n : n_classes) {
+    accumulator.offsets.push_back(accumulator.n_elements);
+    accumulator.n_elements += n;
+  }
+  accumulator.counted = counted;
+  if constexpr (sizeof(S) == 4) accumulator.fill_up();
+  return accumulator;
+}
+
+template <class S>
 Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source) {
   Sample<ClassAccumulator<S>> sample;
   auto& accumulator = sample.accumulator;
-  accumulator.outputs = source.target.n_classes;
-  for (const u32 n_classes : accumulator.outputs) {
-    accumulator.offsets.push_back(accumulator.n_elements);
-    accumulator.n_elements += n_classes;
-  }
-  accumulator.counted = source.counted;
-  if constexpr (sizeof(S) == 4) accumulator.fill_up();
+  accumulator = make_class_accumulator<S>(source.target.n_classes, source.counted);
   accumulator.labels = source.target.labels.data();
   sample.heaviest = source.weights.largest;
   take_rows(source, sample,
@@ -144,10 +156,11 @@ Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source) {
 }
 
 template <bool kMulti>
-Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source, bool centre) {
+Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source,
+                                                     FixedTargets targets) {
   Sample<MomentAccumulator<kMulti>> sample;
   const u32 n_outputs = source.target.n_outputs;
-  sample.targets = fix_targets(source.target.values, n_outputs, source.weights, centre);
+  sample.targets = std::move(targets);
   sample.accumulator.n_outputs = n_outputs;
   sample.accumulator.targets = sample.targets.values.data();  // stays valid when the sample moves
   sample.accumulator.values = source.target.values.data();
@@ -159,9 +172,11 @@ Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source,
   return sample;
 }
 
+template ClassAccumulator<u32> make_class_accumulator(const std::vector<u32>&, bool);
+template ClassAccumulator<u64> make_class_accumulator(const std::vector<u32>&, bool);
 template Sample<ClassAccumulator<u32>> make_class_sample(const SampleSource&);
 template Sample<ClassAccumulator<u64>> make_class_sample(const SampleSource&);
-template Sample<MomentAccumulator<false>> make_moment_sample(const SampleSource&, bool);
-template Sample<MomentAccumulator<true>> make_moment_sample(const SampleSource&, bool);
+template Sample<MomentAccumulator<false>> make_moment_sample(const SampleSource&, FixedTargets);
+template Sample<MomentAccumulator<true>> make_moment_sample(const SampleSource&, FixedTargets);
 
 }  // namespace committee

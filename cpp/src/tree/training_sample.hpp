@@ -1,6 +1,7 @@
 // A fit's own view of the rows: weights and targets in fixed point, one Item a row that is present.
 #pragma once
 #include "base/fixed_weights.hpp"
+#include "committee/exact_sum.hpp"
 #include "committee/grower.hpp"
 #include "split/histogram.hpp"
 
@@ -18,6 +19,16 @@ struct FixedTargets {
   double unit =
       1.0;  // target = integer * unit + offset; one unit for all outputs, whose errors are added
 };
+// What the integers are scaled by; offsets are means at first, and are rounded here. largest: the
+// greatest distance of a target from its mean; total: of the weights.
+struct TargetScale {
+  int shift = 0;
+  i64 fix(double value, double offset) const;
+};
+TargetScale choose_target_scale(std::span<double> offsets, double largest, u64 total);
+// The sum of the targets of an output, times their weights: divided by the total it is the mean.
+ExactSum sum_targets(std::span<const double> values, u32 n_outputs, u32 output,
+                     std::span<const u64> weights);
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
                          bool centre);
 
@@ -44,6 +55,10 @@ Sample<BinaryAccumulator> make_binary_sample(const SampleSource& source);
 template <class S>
 Sample<ClassAccumulator<S>> make_class_sample(const SampleSource& source);
 template <bool kMulti>
-Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source, bool centre);
+Sample<MomentAccumulator<kMulti>> make_moment_sample(const SampleSource& source,
+                                                     FixedTargets targets);
+// The accumulator of the classes of each output.
+template <class S>
+ClassAccumulator<S> make_class_accumulator(const std::vector<u32>& n_classes, bool counted);
 
 }  // namespace committee

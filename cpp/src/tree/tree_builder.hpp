@@ -8,6 +8,7 @@
 
 namespace committee {
 
+class RemoteNodes;
 template <class Accumulator>
 struct GrowthWorker;
 
@@ -17,6 +18,8 @@ class TreeBuilder {
   TreeBuilder(const GrowthPlan& plan, Sample<Accumulator>& sample);
   ~TreeBuilder();
   TreePart grow();
+  // The same over rows that lie in blocks elsewhere (tree/builder_blocks.hpp).
+  TreePart grow_over(RemoteNodes& blocks);
   // Of the tree that was grown.
   RouteCounts count_nodes() const;
 
@@ -41,12 +44,25 @@ class TreeBuilder {
   void open_node(Node node, TreePart& part, Worker& worker, NodeQueue<Node>& queue, bool may_defer);
   void split_node(Node node, TreePart& part, Worker& worker, NodeQueue<Node>& queue,
                   bool may_defer);
+  void make_children(const Node& node, std::size_t n_left, Node& left, Node& right) const;
+  void write_node(Node& node, TreePart& part, Worker& worker);
   void grow_deferred(TreePart& part);
   void sum_items(const NodePosition& node, Worker& worker) const;
   bool is_left_heavier(const Node& node, std::size_t n_left) const;
   void share_total(const Node& node, Node& smaller, Node& larger, Worker& worker) const;
   void bound_children(const Node& node, Node& left, Node& right) const;
   std::shared_ptr<const std::vector<u32>> allowed_features(const std::vector<u64>& groups) const;
+
+  // Over blocks.
+  struct DividedNode;
+  std::vector<Node> take_batch(NodeQueue<Node>& queue, u32& n_leaves) const;
+  DividedNode plan_division(Node node, TreePart& part, RemoteNodes& blocks) const;
+  bool may_divide(u32 depth, const std::vector<Element>& total, Worker& worker) const;
+  void open_remote(std::vector<Node> nodes, TreePart& part, Worker& worker, NodeQueue<Node>& queue,
+                   RemoteNodes& blocks);
+  std::vector<Node> divide_remote(std::vector<Node> batch, TreePart& part, Worker& worker,
+                                  RemoteNodes& blocks);
+  void close_remote(TreePart& part, RemoteNodes& blocks) const;
 
   // The search in a node.
   bool find_split(Node& node, Worker& worker);
@@ -57,8 +73,8 @@ class TreeBuilder {
   void search_drawn_entries(const Node& node, Worker& worker, Found& found);
   void narrow_features(Node& node, Worker& worker) const;
   NodeLimits limits_of(const Node& node) const;
-  void build_dense(Node& node, Worker& worker);
-  void share_histograms(Node& node, Node& left, Node& right, Worker& worker);
+  void build_dense(Node& node);
+  void share_histograms(Node& node, Node& left, Node& right);
   const std::vector<u32>& features_of(const Node& node) const {
     return node.features ? *node.features : context_.all_features;
   }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -40,12 +40,15 @@ __all__ = [
     "BlockBoosting",
     "BoostingBlockState",
     "BoostingTraffic",
+    "EngineCommand",
     "PartitionBlockMaker",
     "bin_for_boosting",
     "boost_in_blocks",
     "choose_leaves_per_step",
     "count_worker_blocks",
     "open_block_boosting",
+    "pack_commands",
+    "run_commands",
 ]
 
 LossSettings: TypeAlias = tuple[str, float, int, Sequence[float]]
@@ -98,12 +101,7 @@ class BoostingBlockState:
             return ()
         if self._block is None:
             raise ValueError(f"Block {self._number} of boosting has no bins yet: the first command is {_TAKE_BINS!r}.")
-        commands, *further = args
-        own = further[0] if further else ((),) * len(commands)
-        answer: tuple[Any, ...] = ()
-        for (command, given), more in zip(commands, own, strict=True):
-            answer += self._block.run(command, (*given, *more))
-        return answer
+        return run_commands(self._block.run, args)
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,7 @@ class _BlockCalls:
 
     def call(self, commands: list[EngineCommand], how: Reduction, changes: bool) -> tuple[Any, ...]:
         """Run commands on all blocks; their answers, reduced, or one block after the other."""
-        sent = _pack(commands)
+        sent = pack_commands(commands)
         answer = self._hosts.call(self._fit, sent.name, sent.args, reduce=how, changes=changes, by_block=sent.by_block)
         values = tuple(chain.from_iterable(answer)) if how == "list" else answer
         self.traffic.n_calls += 1
@@ -198,9 +196,9 @@ class _BlockCalls:
 
     def keep(self, commands: list[EngineCommand], state: list[EngineCommand]) -> None:
         """Replace the log of a round by what it has led to."""
-        self._kept.extend(_pack([command]) for command in commands)
+        self._kept.extend(pack_commands([command]) for command in commands)
         self.traffic.n_trees += sum(name in ("add_tree", "settle_tree") for name, _, _ in commands)
-        self._hosts.compact(self._fit, [*self._kept, *(_pack([command]) for command in state)])
+        self._hosts.compact(self._fit, [*self._kept, *(pack_commands([command]) for command in state)])
 
 
 class BlockBoosting:
@@ -455,8 +453,25 @@ def choose_leaves_per_step(max_leaf_nodes: int) -> int:
     return 4 if 0 < max_leaf_nodes <= 64 else 24
 
 
-def _pack(commands: list[EngineCommand]) -> Command:
-    """The commands as one command of the hosts."""
+def run_commands(run: Callable[[str, tuple[Any, ...]], tuple[Any, ...]], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Run the commands that `pack_commands` put together; their answers, one after the other (most have none).
+
+    Examples
+    --------
+    >>> sent = pack_commands([("add", (1,), None), ("add", (2,), [(10,), (20,)])])
+    >>> run_commands(lambda name, given: (sum(given),), sent.arguments_of(1))
+    (1, 22)
+    """
+    commands, *further = args
+    own = further[0] if further else ((),) * len(commands)
+    answer: tuple[Any, ...] = ()
+    for (command, given), more in zip(commands, own, strict=True):
+        answer += run(command, (*given, *more))
+    return answer
+
+
+def pack_commands(commands: list[EngineCommand]) -> Command:
+    """The commands of the engine as one command of the hosts."""
     shared = tuple((name, args) for name, args, _ in commands)
     parts = [by_block for _, _, by_block in commands if by_block is not None]
     if not parts:

@@ -85,6 +85,7 @@ def make_grow_params(
     seed: int,
     tree: int = 0,
     row_weight: float | None = None,
+    n_present: int | None = None,
 ) -> GrowParams:
     """The engine's parameters, from the settings of a tree and the data that it is grown on.
 
@@ -103,12 +104,16 @@ def make_grow_params(
         Seed of the ensemble and number of the tree in it.
     row_weight : float, optional
         The weight that counts as one row, where these are not the weights of the data set.
+    n_present : int, optional
+        Rows with a weight, where the weights are not in this process.
 
     Returns
     -------
     GrowParams
     """
-    n_rows = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
+    if n_present is None:
+        n_present = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
+    n_rows = n_present
     params: GrowParams = get_engine().GrowParams()
     params.criterion = name_criterion(settings.criterion)
     params.random_splits = settings.splitter == "random"

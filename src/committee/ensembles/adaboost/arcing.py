@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from committee.data import ClassTarget
 from committee.data.opening import opens_table
 from committee.engines.formula import Arithmetic
 from committee.ensembles.adaboost.algorithms import DiscreteAdaBoost, RoundResult, VotingAlgorithm, as_term
+from committee.ensembles.adaboost.block_learner import open_tree_blocks
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, RowLearner, TreeLearner
 from committee.ensembles.adaboost.params import (
@@ -242,7 +244,8 @@ class ArcingClassifier(BaseAdaBoostClassifier):
             return self._list_fitted(member, learner, algorithm, history, dataset)
 
         given, span = FitInput(X, y, sample_weight), range(int(self.n_estimators))
-        with report_tasks(self, "Arcing", span, given=given, partial_fit=list_fitted) as on_progress:
+        tasks = report_tasks(self, "Arcing", span, given=given, partial_fit=list_fitted)
+        with closing(learner), tasks as on_progress:
             if isinstance(algorithm, EqualVotes):
                 self._arc_x4(learner, algorithm, history, on_progress)
             else:
@@ -269,7 +272,10 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "classify"):
-            return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
+            blocks = open_tree_blocks(type(self).__name__, member, dataset, int(self.n_estimators))
+            return TreeLearner(
+                member, dataset, weights, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling, blocks=blocks
+            )
         return AnyLearner(
             member,
             dataset.X,

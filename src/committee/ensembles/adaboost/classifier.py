@@ -19,6 +19,7 @@ from committee.data.rows import select_rows
 from committee.engines.choice import refuse_members
 from committee.ensembles.adaboost.additive import ADDITIVE_ALGORITHMS, AdditiveAlgorithm, AdditiveFit
 from committee.ensembles.adaboost.algorithms import ALGORITHMS, Algorithm
+from committee.ensembles.adaboost.block_learner import BlockTreeLearner, can_keep_weights, open_tree_blocks
 from committee.ensembles.adaboost.history import AccuracyEarlyStopping, BoostingHistory
 from committee.ensembles.adaboost.learners import AnyLearner, TreeLearner
 from committee.ensembles.adaboost.members import is_plain_stump
@@ -345,7 +346,12 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         if self._boosts_stumps(member):
             return StumpLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, engine=self.engine)
         self._refuse_engine("members on samples" if resampling is not None else "trees that are no plain stumps")
-        return TreeLearner(member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling)
+        blocks = open_tree_blocks(type(self).__name__, member, dataset, int(self.n_estimators))
+        if blocks is not None and resampling is None and can_keep_weights(member):
+            return BlockTreeLearner(member, dataset, weights, seed, kept=trees, blocks=blocks)
+        return TreeLearner(
+            member, dataset, weights, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling, blocks=blocks
+        )
 
     def _boosts_stumps(self, member: EstimatorLike) -> bool:
         """Whether members are boosted by `StumpLearner`."""
@@ -371,8 +377,16 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         self._refuse_engine(f"algorithm={self.algorithm!r}, whose members are regressors")
         if can_share_bins(member, "regress"):
             trees = cast("BoostedTrees | None", kept)
+            blocks = open_tree_blocks(type(self).__name__, member, dataset, int(self.n_estimators))
             return TreeRegressionLearner(
-                member, dataset, seed, n_jobs=self.n_jobs, kept=trees, resampling=resampling, n_in_round=n_in_round
+                member,
+                dataset,
+                seed,
+                n_jobs=self.n_jobs,
+                kept=trees,
+                resampling=resampling,
+                n_in_round=n_in_round,
+                blocks=blocks,
             )
         assert isinstance(dataset.target, ClassTarget)
         classes, table = dataset.target.classes[0], dataset.X

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -31,6 +31,7 @@ from committee.ensembles.shared_bins import read_dataset_rows
 from committee.exceptions import ParameterError
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_importances import MemberImportances, join_importances, keep_importances
+from committee.learners.tree_params import make_grow_params
 from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from committee.data import Dataset
     from committee.engines import Trees
+    from committee.engines.block_trees import BlockTrees
     from committee.ensembles.adaboost.resampling import Resampling
     from committee.learners.tree_base import BaseTree
     from committee.typing import AnyArray, BoolArray, EstimatorLike, FloatArray, IndexArray
@@ -53,6 +55,7 @@ __all__ = [
     "TreeRounds",
     "WeightedLearner",
     "check_weight_support",
+    "predict_leaves",
 ]
 
 
@@ -124,6 +127,11 @@ class TreeRounds(MemberLearner):
         Fitted attributes of the members about the target.
     n_in_round : int, default=1
         Members in a round.
+    n_jobs : int or None, default=None
+        Number of threads of predictions.
+    blocks : BlockTrees or None, default=None
+        Where the rows are, if they stay on the workers of a cluster: weights and targets go there, and the leaf of each
+        row comes back.
     """
 
     def __init__(
@@ -134,22 +142,38 @@ class TreeRounds(MemberLearner):
         kept: BoostedTrees | None,
         named: dict[str, Any],
         n_in_round: int = 1,
+        n_jobs: int | None = None,
+        blocks: BlockTrees | None = None,
     ) -> None:
         self._estimator, self._dataset, self._seed = estimator, dataset, seed
+        self._n_jobs, self._blocks = resolve_jobs(n_jobs), blocks
         self._named, self._n_in_round = named, n_in_round
         self._n_counted, self._settings = dataset.n_counted, estimator.tree_settings()
         self._settings.n_jobs = resolve_jobs(self._settings.n_jobs)  # once for all rounds
         self._trees: list[Trees] = [] if kept is None else [kept.trees]
         self._importances: list[MemberImportances] = [] if kept is None else [kept.importances]
 
-    def grow(self, dataset: Dataset, weights: FloatArray, member: int, resampling: Resampling | None) -> Trees:
-        """Grow a tree with weights whose sum is 1, or on a sample drawn by them, and keep it.
+    def grow(
+        self,
+        dataset: Dataset,
+        weights: FloatArray,
+        member: int,
+        resampling: Resampling | None,
+        combine: Literal["mean", "sum"],
+    ) -> FloatArray:
+        """Grow a tree with weights whose sum is 1, or on a sample drawn by them, and keep it; what it predicts.
 
         What counts as a row is a draw, or an equal share of the weight for each row of the first round.
         """
         row_weight = 1.0 / self._n_counted
         if resampling is not None:
             weights, row_weight = resampling.draw_counts(weights, member).astype(np.float64), 1.0
+        if self._blocks is not None:
+            params = make_grow_params(self._settings, dataset, weights, self._seed, member, row_weight)
+            self._blocks.set_weights(weights)
+            grown = self._blocks.grow(params)
+            self.add_tree(grown.trees, grown.importances)
+            return predict_leaves(grown.values, combine).take(self._blocks.find_leaves(grown), axis=0)
         tree, importances = self._estimator.grow_tree(
             dataset,
             np.ascontiguousarray(weights),
@@ -159,12 +183,17 @@ class TreeRounds(MemberLearner):
             settings=self._settings,
         )
         self.add_tree(tree, importances)
-        return tree
+        return predict_trees(tree, read_dataset_rows(self._dataset), combine, self._n_jobs)
 
     def add_tree(self, tree: Trees, importances: FloatArray) -> None:
         """Keep one more tree and its importances, of shape (n_features,)."""
         self._trees.append(tree)
         self._importances.append(keep_importances(importances[None]))
+
+    def close(self) -> None:
+        """Let go of the blocks of rows, if there are any."""
+        if self._blocks is not None:
+            self._blocks.close()
 
     def drop_member(self) -> None:
         """Discard the tree that was grown last."""
@@ -183,6 +212,27 @@ class TreeRounds(MemberLearner):
         arena = get_engine().concatenate_trees(trees)
         schema = self._dataset.schema
         return BoostedTrees(self._estimator, arena, join_importances(importances), schema, self._named, self._seed)
+
+
+def predict_leaves(values: FloatArray, combine: Literal["mean", "sum"]) -> FloatArray:
+    """What a tree predicts for the rows of each leaf, as the engine computes it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_leaves, width)
+        What the leaves hold.
+    combine : {"mean", "sum"}
+        Shares of class weights, or the values themselves.
+
+    Examples
+    --------
+    >>> predict_leaves(np.array([[3.0, 1.0], [0.0, 2.0]]), "mean")
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    if combine == "mean":
+        return np.asarray(values / np.add.accumulate(values, axis=1)[:, -1:])  # one class after the other
+    return values + 0.0  # the engine adds to zero, so that there is no minus zero
 
 
 class EstimatorRounds(MemberLearner):
@@ -342,6 +392,8 @@ class TreeLearner(TreeRounds, RowLearner):
         As in `StumpLearner`.
     resampling : Resampling or None
         Samples in place of weights.
+    blocks : BlockTrees or None, default=None
+        Where the rows are, if they stay on the workers of a cluster.
     """
 
     def __init__(
@@ -354,17 +406,20 @@ class TreeLearner(TreeRounds, RowLearner):
         n_jobs: int | None,
         kept: BoostedTrees | None,
         resampling: Resampling | None,
+        blocks: BlockTrees | None = None,
     ) -> None:
-        super().__init__(estimator, dataset, seed, kept, target_attributes(dataset.target))
+        named = target_attributes(dataset.target)
+        super().__init__(estimator, dataset, seed, kept, named, n_jobs=n_jobs, blocks=blocks)
         assert isinstance(dataset.target, ClassTarget)
-        self.row_weights = RowWeights(dataset.target.labels[:, 0], weights, dataset.n_rows)
-        self._resampling, self._n_jobs = resampling, resolve_jobs(n_jobs)
-        self._X = read_dataset_rows(dataset)
+        labels = dataset.target.labels[:, 0]
+        self.row_weights = RowWeights(labels, weights, dataset.n_rows)
+        self._resampling = resampling
+        if blocks is not None:
+            blocks.set_labels(labels, dataset.target.n_classes[0])
 
     def fit_member(self, member: int) -> GroupPredictions:
         """Grow a tree; every row is a group of its own."""
-        tree = self.grow(self._dataset, self.row_weights.values, member, self._resampling)
-        probabilities = predict_trees(tree, self._X, "mean", self._n_jobs)
+        probabilities = self.grow(self._dataset, self.row_weights.values, member, self._resampling, "mean")
         return GroupPredictions(probabilities.argmax(axis=1), probabilities)
 
 

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from committee.base import resolve_jobs
 from committee.data import ValueTarget
 from committee.data.rows import count_rows, select_rows
 from committee.ensembles.adaboost.learners import EstimatorRounds, MemberLearner, TreeRounds, check_weight_support
 from committee.ensembles.member_routing import select_entries
-from committee.ensembles.shared_bins import read_dataset_rows
-from committee.learners.tree_rows import predict_trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from committee.data import Dataset
+    from committee.engines.block_trees import BlockTrees
     from committee.ensembles.adaboost.members import BoostedMembers, BoostedTrees
     from committee.ensembles.adaboost.resampling import Resampling
     from committee.learners.tree_base import BaseTree
@@ -55,6 +53,8 @@ class TreeRegressionLearner(TreeRounds, RegressionLearner):
         Samples in place of weights.
     n_in_round : int, default=1
         Members in a round.
+    blocks : BlockTrees or None, default=None
+        Where the rows are, if they stay on the workers of a cluster.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class TreeRegressionLearner(TreeRounds, RegressionLearner):
         kept: BoostedTrees | None,
         resampling: Resampling | None,
         n_in_round: int = 1,
+        blocks: BlockTrees | None = None,
     ) -> None:
-        super().__init__(estimator, dataset, seed, kept, {"n_outputs_": 1}, n_in_round)
-        self._resampling, self._n_jobs = resampling, resolve_jobs(n_jobs)
-        self._X = read_dataset_rows(dataset)
+        super().__init__(estimator, dataset, seed, kept, {"n_outputs_": 1}, n_in_round, n_jobs, blocks)
+        self._resampling = resampling
         self._response: FloatArray | None = None
 
     def fit_member(self, member: int, response: FloatArray, weights: FloatArray) -> FloatArray:
@@ -78,8 +78,9 @@ class TreeRegressionLearner(TreeRounds, RegressionLearner):
         if response is not self._response:  # AdaBoost for regression has the same in every round
             target = ValueTarget(np.ascontiguousarray(response[:, None]), True)
             self._response, self._dataset = response, replace(self._dataset, target=target)
-        tree = self.grow(self._dataset, weights, member, self._resampling)
-        return predict_trees(tree, self._X, "sum", self._n_jobs)[:, 0]
+            if self._blocks is not None:
+                self._blocks.set_values(response)
+        return self.grow(self._dataset, weights, member, self._resampling, "sum")[:, 0]
 
 
 class AnyRegressionLearner(EstimatorRounds, RegressionLearner):

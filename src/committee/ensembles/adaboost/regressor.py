@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from committee.engines.formula import (
     WeightedMedian,
 )
 from committee.engines.tree_model import TreeModel
+from committee.ensembles.adaboost.block_learner import open_tree_blocks
 from committee.ensembles.adaboost.history import BoostingHistory
 from committee.ensembles.adaboost.members import BoostedMembers
 from committee.ensembles.adaboost.params import (
@@ -203,7 +205,8 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
             return self._list_fitted(member, learner, history, dataset)
 
         span = range(int(self.n_estimators))
-        with report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted) as on_progress:
+        tasks = report_tasks(self, "Boosting", span, given=given, partial_fit=list_fitted)
+        with closing(learner), tasks as on_progress:
             self._boost(learner, values, normalize_exactly(start), history, on_progress)
             self._set_fitted_attributes(list_fitted(len(history)))
 
@@ -237,7 +240,10 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         if self.method == "resample":
             resampling = plan_resampling(type(self).__name__, dataset, sample_weight, seed)
         if can_share_bins(member, "regress"):
-            return TreeRegressionLearner(member, dataset, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling)
+            blocks = open_tree_blocks(type(self).__name__, member, dataset, int(self.n_estimators))
+            return TreeRegressionLearner(
+                member, dataset, seed, n_jobs=self.n_jobs, kept=None, resampling=resampling, blocks=blocks
+            )
         table, no_classes = dataset.X, np.empty(0)
         return AnyRegressionLearner(
             member, table, dataset.weights, no_classes, seed, kept=None, resampling=resampling, fit_params=fit_params
