@@ -206,8 +206,8 @@ def _change_type(array: np.ndarray, draw: random.Random) -> np.ndarray:
     try:
         with np.errstate(all="ignore"):
             return array.astype(draw.choice(DTYPES))
-    except (TypeError, ValueError, OverflowError):
-        return array.astype("f4")
+    except (TypeError, ValueError, OverflowError):  # records, which are no numbers
+        return np.frombuffer(array.tobytes(), np.uint8)
 
 
 def _change_shape(array: np.ndarray, draw: random.Random) -> np.ndarray:

@@ -47,6 +47,7 @@ Array<i64> count_block(const std::tuple<int, int, std::vector<u32>, std::vector<
   std::tie(asked.bits, asked.shift, asked.groups, asked.prefixes) = step;
   if (weights && weights->shape(0) != values.shape(0))
     throw nb::value_error("weights must have one entry a value");
+  asked.check();
   std::vector<i64> counts(asked.n_counts(), 0);
   count_digits(asked, group, view_vector(values),
                weights ? view_vector(*weights) : std::span<const u32>(), counts.data());

@@ -47,6 +47,7 @@ inline GrowInput view_input(const BinnedMatrix& data, const Presort* presort,
     }
   } else {
     if (target.values->shape(1) == 0) throw nb::value_error("values must have a column");
+    if (!target.n_classes.empty()) throw nb::value_error("values have no classes");
     input.target.values = {target.values->data(), target.values->size()};
     input.target.n_outputs = static_cast<u32>(target.values->shape(1));
   }

@@ -92,7 +92,7 @@ def test_blocks_must_add_up_to_the_table() -> None:
     mapper = _core.BinMapper.fit(np.zeros((4, 1)), None, np.zeros(1, dtype=np.uint32), 255, 1)
     builder = _core.BinnedBuilder(mapper, 4)
     builder.write(np.zeros((3, 1)), 0, 1)
-    with pytest.raises(ValueError, match="have 3 rows"):
+    with pytest.raises(ValueError, match="row 3 is missing"):
         builder.finish()
     with pytest.raises(ValueError, match="ends after the last row"):
         builder.write(np.zeros((2, 1)), 3, 1)

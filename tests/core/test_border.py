@@ -226,3 +226,75 @@ def test_a_child_beyond_the_tree_is_no_child() -> None:
     }
     with pytest.raises(ValueError, match="A child must be a node"):
         _core.testing.build_trees([grown], [], 1)
+
+
+@pytest.mark.parametrize("bad", [nan, np.inf, -1.0])
+def test_weights_are_finite_and_not_negative(bad: float) -> None:
+    weights = np.ones(N_ROWS)
+    weights[3] = bad
+    with pytest.raises(ValueError, match="finite and not negative"):
+        grow_tree(weights=weights)
+    with pytest.raises(ValueError, match="finite and not negative"):
+        _core.RowDraws(weights, N_ROWS)
+
+
+@pytest.mark.parametrize("bad", [nan, np.inf])
+def test_values_are_finite(bad: float) -> None:
+    values = Y[:, None].copy()
+    values[3] = bad
+    told = {"labels": None, "n_classes": [], "params": {"criterion": "squared_error"}}
+    with pytest.raises(ValueError, match="must be finite"):
+        grow_tree(values=values, **told)
+    with pytest.raises(ValueError, match="no classes"):
+        grow_tree(values=Y[:, None], **{**told, "n_classes": [2]})
+
+
+def test_blocks_have_every_row_once() -> None:
+    mapper = _core.BinMapper.fit(X, None, LEVELS, 255, 1)
+    builder = _core.BinnedBuilder(mapper, N_ROWS)
+    builder.write(X[:10], 0, 1)
+    builder.write(X[10:], 8, 1)
+    with pytest.raises(ValueError, match="row 10 is missing, or there twice"):
+        builder.finish()
+    builder = _core.BinnedBuilder(mapper, N_ROWS)
+    builder.write(X[10:], 10, 1)
+    builder.write(X[5:5], 5, 1)
+    builder.write(X[:10], 0, 1)
+    assert builder.finish().n_rows == N_ROWS
+
+
+@pytest.mark.parametrize(
+    "step", [(5, 0, [], []), (16, 49, [], []), (16, -16, [], []), (16, 48, [0], []), (4, 60, [1, 0], [0, 0])]
+)
+def test_steps_of_a_search_for_quantiles_are_checked(step: Any) -> None:
+    with pytest.raises(ValueError, match=r"bits of 64|slot"):
+        _core.count_digits(step, 0, Y, None)
+
+
+def test_counts_and_exact_sums_do_not_overflow() -> None:
+    search = _core.QuantileSearch([0.5], 4)
+    for counts in (np.full(16, 1 << 60), np.full(16, -1)):
+        with pytest.raises(ValueError, match="sums of weights"):
+            search.take(counts)
+    limbs = _core.sum_exactly(Y)
+    limbs[5] = np.iinfo(np.int64).min
+    with pytest.raises(ValueError, match=r"2\^62"):
+        _core.round_exact(limbs)
+
+
+@pytest.mark.parametrize("factor", [0.0, nan, np.inf, -1.0, 1e300])
+def test_weights_of_words_stay_finite(factor: float) -> None:
+    offsets, entries = np.array([0, 1, 2], np.uint64), np.array([0, 1], np.uint32)
+    table = _core.WordTable(offsets, entries, offsets, entries, 2)
+    weights = _core.LabelWeights(table, np.ones(2))
+    before = weights.list_values(table)
+    with pytest.raises(ValueError, match="factors"):
+        table.reweight(weights, _core.WordStump(0, np.zeros(4), np.array([factor, 1.0, 1.0, 1.0])))
+    np.testing.assert_array_equal(weights.list_values(table), before)
+
+
+def test_arenas_without_trees_are_joined() -> None:
+    trees, _ = grow_tree()
+    none = trees.select(0, 0)
+    assert _core.concatenate_trees([none, none]).n_trees == 0
+    assert _core.concatenate_trees([none, trees]).n_trees == 1

@@ -53,15 +53,15 @@ class BinnedBuilder {
   // std::invalid_argument for a bin that the column does not have.
   void write_bins(const u8* bytes, std::size_t stride, std::size_t n_rows, std::size_t first_row,
                   std::span<const u32> codes);
-  // The table. std::invalid_argument if the blocks do not add up to its rows; nothing may be
-  // written afterwards.
+  // The table. std::invalid_argument if the blocks are not each of its rows once; nothing may
+  // be written afterwards.
   std::shared_ptr<const BinnedMatrix> finish();
 
  private:
   BinMapper mapper_;
   void check_span(std::size_t first_row, std::size_t n_rows) const;
   std::shared_ptr<BinnedMatrix> matrix_;
-  std::size_t n_written_ = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> written_;  // first row and number of rows
 };
 
 // Bins as bytes, for other processes and for files. Loading checks everything that the kernels rely

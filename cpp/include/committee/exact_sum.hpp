@@ -20,7 +20,8 @@ class ExactSum {
 
   ExactSum() { limbs_.fill(0); }
   explicit ExactSum(u64 whole) : ExactSum() { add_whole(whole); }
-  // From what `limbs` gave, or the sum of up to 2^30 of these, element by element.
+  // From what `limbs` gave, or the sum of up to 2^30 of these, element by element;
+  // std::invalid_argument for what no such sum holds.
   explicit ExactSum(const i64* limbs);
 
   void add(double term);

@@ -31,6 +31,8 @@ struct DigitStep {
   std::vector<u32> groups;
   std::vector<u64> prefixes;
   std::size_t n_counts() const { return groups.size() << bits; }
+  // std::invalid_argument for what no search asks: a step may come from another process.
+  void check() const;
 };
 
 // counts[slot][digit] += weight, for the values of one group. Weights are whole numbers (empty: all

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 namespace committee {
 
@@ -213,6 +214,9 @@ double round_bits(u64 bits, int exponent, bool sticky, bool negative) {
 }  // namespace
 
 ExactSum::ExactSum(const i64* limbs) {
+  constexpr i64 kMost = i64{1} << 62;
+  if (!std::all_of(limbs, limbs + kSize, [](i64 limb) { return limb >= -kMost && limb <= kMost; }))
+    throw std::invalid_argument("an exact sum has integers up to 2^62");
   std::copy_n(limbs, kSize, limbs_.begin());
   carry();
 }

@@ -55,10 +55,13 @@ FixedWeights take_counts(std::span<const u32> counts) {
 }
 
 void WeightRange::add(std::span<const double> weights) {
+  bool valid = true;
   for (const double w : weights) {
+    valid &= w >= 0.0 && w <= std::numeric_limits<double>::max();
     if (w > 0.0) lightest = std::min(lightest, w);
     heaviest = std::max(heaviest, w);
   }
+  if (!valid) throw std::invalid_argument("sample weights must be finite and not negative");
   sum.add(weights);
 }
 

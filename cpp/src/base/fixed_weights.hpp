@@ -31,7 +31,7 @@ struct WeightRange {
   double lightest = std::numeric_limits<double>::infinity();  // above zero
   double heaviest = 0.0;
   ExactSum sum;
-  void add(std::span<const double> weights);
+  void add(std::span<const double> weights);  // std::invalid_argument: not finite, or negative
 };
 // Into how many parts the lightest weight is divided so that all weights are multiples of one; 0:
 // too many. `parts`: those of the rows before, 1 at first.

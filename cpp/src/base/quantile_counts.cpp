@@ -8,6 +8,12 @@ namespace committee {
 namespace {
 
 constexpr int kKeyBits = 64;
+// Counts of all blocks together; sums of two of these do not overflow.
+constexpr i64 kMostCounted = i64{1} << 61;
+
+bool is_digit(int bits) {
+  return bits == 4 || bits == 8 || bits == 16;
+}
 
 bool has_prefix(u64 key, const DigitStep& step, u64 prefix) {
   const int n_left = step.shift + step.bits;
@@ -15,6 +21,13 @@ bool has_prefix(u64 key, const DigitStep& step, u64 prefix) {
 }
 
 }  // namespace
+
+void DigitStep::check() const {
+  if (!is_digit(bits) || shift < 0 || shift > kKeyBits - bits)
+    throw std::invalid_argument("a digit has 4, 8 or 16 bits of 64");
+  if (groups.size() != prefixes.size() || !std::is_sorted(groups.begin(), groups.end()))
+    throw std::invalid_argument("each slot needs a prefix, and the slots of a group lie together");
+}
 
 void count_digits(const DigitStep& step, u32 group, std::span<const double> values,
                   std::span<const u32> weights, i64* counts) {
@@ -32,8 +45,7 @@ void count_digits(const DigitStep& step, u32 group, std::span<const double> valu
 }
 
 QuantileSearch::QuantileSearch(std::span<const double> levels, int bits) {
-  if (bits != 4 && bits != 8 && bits != 16)
-    throw std::invalid_argument("a digit has 4, 8 or 16 bits");
+  if (!is_digit(bits)) throw std::invalid_argument("a digit has 4, 8 or 16 bits");
   step_.bits = bits;
   step_.shift = kKeyBits - bits;
   for (const double level : levels) groups_.push_back({level, 0.0, false, {}, {}});
@@ -91,6 +103,11 @@ void QuantileSearch::descend(Bound& bound, bool beyond, double wanted, const i64
 void QuantileSearch::take(std::span<const i64> counts) {
   if (finished() || counts.size() != step_.n_counts())
     throw std::invalid_argument("counts must have an entry for each slot and digit of the step");
+  i64 left = kMostCounted;
+  for (const i64 count : counts) {
+    if (count < 0 || count > left) throw std::invalid_argument("counts must be sums of weights");
+    left -= count;
+  }
   const bool is_first = step_.shift + step_.bits == kKeyBits;
   for (Group& group : groups_) {
     if (!group.low.found) continue;

@@ -192,7 +192,7 @@ void BinnedBuilder::write_bins(const u8* bytes, std::size_t stride, std::size_t 
     std::copy_n(codes.begin(), n_rows, matrix_->wide[c].data() + first_row);
     codes = codes.subspan(n_rows);
   }
-  n_written_ += n_rows;
+  if (n_rows != 0) written_.emplace_back(first_row, n_rows);
 }
 
 void BinnedBuilder::write(const MatrixView& block, std::size_t first_row, int n_jobs,
@@ -200,13 +200,22 @@ void BinnedBuilder::write(const MatrixView& block, std::size_t first_row, int n_
   mapper_.check_column_count(block.n_cols);
   check_span(first_row, block.n_rows);
   transform_block(block, *matrix_, first_row, n_jobs, watch);
-  n_written_ += block.n_rows;
+  if (block.n_rows != 0) written_.emplace_back(first_row, block.n_rows);
 }
 
 std::shared_ptr<const BinnedMatrix> BinnedBuilder::finish() {
-  if (!matrix_ || n_written_ != matrix_->n_rows) {
-    throw std::invalid_argument("The blocks have " + std::to_string(n_written_) +
-                                " rows; the table has another number, or is finished.");
+  if (!matrix_) throw std::invalid_argument("The table is finished.");
+  std::sort(written_.begin(), written_.end());
+  std::size_t next = 0;
+  for (const auto& [first_row, n_rows] : written_) {
+    if (first_row != next) break;
+    next += n_rows;
+  }
+  // A row that no block has holds any bytes, which may be no bins of its columns.
+  if (next != matrix_->n_rows) {
+    throw std::invalid_argument("The blocks must have each of the " +
+                                std::to_string(matrix_->n_rows) + " rows once; row " +
+                                std::to_string(next) + " is missing, or there twice.");
   }
   return std::move(matrix_);
 }

@@ -57,6 +57,7 @@ DigitStep read_step(const BlockValues& values, std::size_t first) {
   step.groups = take_value<std::vector<u32>>(values, first + 2);
   const auto& prefixes = take_value<std::vector<i64>>(values, first + 3);
   step.prefixes.assign(prefixes.begin(), prefixes.end());
+  step.check();
   return step;
 }
 

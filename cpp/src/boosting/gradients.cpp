@@ -1,6 +1,7 @@
 #include "boosting/gradients.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -19,10 +20,9 @@ constexpr int kMostWeightBits = 31;
 constexpr int kEnoughBits = 16;
 constexpr std::size_t kTaskRows = 8 * kLossBlock;
 
+// The least b with 2^b >= total.
 int count_bits(u64 total) {
-  int bits = 0;
-  while ((u64{1} << bits) < total) ++bits;
-  return bits;
+  return total <= 1 ? 0 : static_cast<int>(std::bit_width(total - 1));
 }
 
 // Without hessians: each is one.

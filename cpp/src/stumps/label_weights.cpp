@@ -1,6 +1,7 @@
 #include "committee/label_weights.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "committee/parallel.hpp"
 
@@ -290,6 +291,10 @@ double LabelWeights::multiply_all(const WordTable& table, u32 word, std::span<co
 
 double LabelWeights::multiply(const WordTable& table, u32 word, std::span<const double> factors,
                               int n_jobs) {
+  // Sums of weights, and one over them, stay finite.
+  if (!std::all_of(factors.begin(), factors.end(),
+                   [](double f) { return f > 1e-250 && f < 1e250; }))
+    throw std::invalid_argument("factors must be between 1e-250 and 1e250");
   const std::span<const u32> holders = table.holders(word);
   const bool many = 2 * holders.size() > n_documents_;
   const std::span<const double> sides[2] = {factors.first(n_labels_), factors.last(n_labels_)};

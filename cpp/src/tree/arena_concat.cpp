@@ -17,7 +17,8 @@ void append_nodes(const Trees& part, std::size_t first, TreeStore& store) {
   const std::size_t n_sets = part.category_offsets.empty() ? 0 : part.category_offsets.size() - 1;
   constexpr u32 kUnseen = 0xFFFFFFFFu;
   if (std::is_same_v<From, To> && n_sets == 0) {
-    std::memcpy(to, from, part.node_offsets[part.n_trees] * sizeof(Node<To>));
+    const std::size_t n_bytes = part.node_offsets[part.n_trees] * sizeof(Node<To>);
+    if (n_bytes != 0) std::memcpy(to, from, n_bytes);
     return;
   }
   std::vector<u32> renamed(n_sets, kUnseen);

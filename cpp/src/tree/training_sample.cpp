@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace committee {
 
@@ -79,15 +80,20 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   FixedTargets fixed;
   fixed.values.resize(values.size());
   double largest = 0.0;
+  bool finite = true;
   for (u32 o = 0; o < n_outputs; ++o) {
     const double mean =
         centre ? divide(sum_targets(values, n_outputs, o, weights.weights), ExactSum(weights.total))
                : 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
-      if (weights[i] > 0) largest = std::max(largest, std::abs(values[i * n_outputs + o] - mean));
+      if (weights[i] == 0) continue;
+      const double distance = std::abs(values[i * n_outputs + o] - mean);
+      finite &= distance <= std::numeric_limits<double>::max();
+      largest = std::max(largest, distance);
     }
     fixed.offsets.push_back(mean);
   }
+  if (!finite) throw std::invalid_argument("values and their differences must be finite");
   const TargetScale scale = choose_target_scale(fixed.offsets, largest, weights.total);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (weights[i / n_outputs] > 0)
