@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from committee.engines.block_trees import BlockTrees
     from committee.ensembles.adaboost.resampling import Resampling
     from committee.learners.tree_base import BaseTree
-    from committee.typing import AnyArray, BoolArray, EstimatorLike, FloatArray, IndexArray
+    from committee.typing import AnyArray, BoolArray, EstimatorLike, FloatArray, FloatMatrix, IndexArray, SparseMatrix
 
 __all__ = [
     "AnyLearner",
@@ -183,7 +184,12 @@ class TreeRounds(MemberLearner):
             settings=self._settings,
         )
         self.add_tree(tree, importances)
-        return predict_trees(tree, read_dataset_rows(self._dataset), combine, self._n_jobs)
+        return predict_trees(tree, self._rows, combine, self._n_jobs)
+
+    @cached_property
+    def _rows(self) -> FloatMatrix | SparseMatrix:
+        """The training rows in the form that trees predict from, made once for all rounds."""
+        return read_dataset_rows(self._dataset)
 
     def add_tree(self, tree: Trees, importances: FloatArray) -> None:
         """Keep one more tree and its importances, of shape (n_features,)."""
