@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, fsum, sqrt
+from math import ceil, fsum, inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -341,8 +341,12 @@ def confirm_gain(before: FloatArray, after: FloatArray) -> bool:
     if n_bags < 2 or before.shape[1] == 0 or after.shape[1] == 0:
         return True
     gains = (before.min(axis=1) - after[:, after.mean(axis=0).argmin()]).tolist()
-    mean = fsum(gains) / n_bags
-    return mean > sqrt(fsum((gain - mean) ** 2 for gain in gains) / (n_bags * (n_bags - 1)))
+    largest = max(map(abs, gains))
+    if not 0.0 < largest < inf:
+        return False
+    shares = [gain / largest for gain in gains]  # squares of large losses would overflow
+    mean = fsum(shares) / n_bags
+    return mean > sqrt(fsum((share - mean) ** 2 for share in shares) / (n_bags * (n_bags - 1)))
 
 
 def count_pairs(given: float, n_features: int) -> int:
