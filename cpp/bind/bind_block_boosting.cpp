@@ -74,20 +74,9 @@ void bind_block_boosting(nanobind::module_& m) {
             new (self) BoostingBlock({&data, [](const BinnedMatrix*) {}}, n_jobs);
           },
           nb::arg("data"), nb::arg("n_jobs") = 1, nb::keep_alive<1, 2>())
-      .def(
-          "run",
-          [](BoostingBlock& self, const std::string& name, const nb::tuple& args) {
-            const BlockValues given = read_values(args);
-            BlockValues answer;
-            {
-              const nb::gil_scoped_release released;
-              answer = self.run(name, given);
-            }
-            return write_values(answer);
-          },
-          nb::arg("name"), nb::arg("args"),
-          nb::sig("def run(self, name: str, args: tuple) -> tuple"),
-          "Run a command of a fit on the rows of the block, and answer it.");
+      .def("run", &run_command<BoostingBlock>, nb::arg("name"), nb::arg("args"),
+           nb::sig("def run(self, name: str, args: tuple) -> tuple"),
+           "Run a command of a fit on the rows of the block, and answer it.");
   m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("mapper"),
         nb::arg("offsets"), nb::arg("target").none(), nb::arg("weights").none(), nb::arg("loss"),
         nb::arg("parameter"), nb::arg("n_scores"), nb::arg("params"), nb::arg("levels"),

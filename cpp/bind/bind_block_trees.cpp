@@ -61,20 +61,9 @@ void bind_block(nb::module_& m) {
           nb::arg("weights"),
           nb::sig("def set_weights(self, weights: " COMMITTEE_NDARRAY(float64) ") -> None"),
           "Weights of the rows in the tree that comes; zero: the row is absent.")
-      .def(
-          "run",
-          [](TreeBlock& self, const std::string& name, const nb::tuple& args) {
-            const BlockValues given = read_values(args);
-            BlockValues answer;
-            {
-              const nb::gil_scoped_release released;
-              answer = self.run(name, given);
-            }
-            return write_values(answer);
-          },
-          nb::arg("name"), nb::arg("args"),
-          nb::sig("def run(self, name: str, args: tuple) -> tuple"),
-          "Run a command of a tree on the rows of the block, and answer it.")
+      .def("run", &run_command<TreeBlock>, nb::arg("name"), nb::arg("args"),
+           nb::sig("def run(self, name: str, args: tuple) -> tuple"),
+           "Run a command of a tree on the rows of the block, and answer it.")
       .def(
           "find_leaves",
           [](const TreeBlock& self, const Vector<u32>& names) {

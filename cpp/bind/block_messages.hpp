@@ -10,6 +10,18 @@ namespace committee {
 BlockValues read_values(const nb::handle& given);
 nb::object write_values(const BlockValues& values);
 
+// Runs a command on a block, without the GIL, and answers it.
+template <class Block>
+nb::object run_command(Block& block, const std::string& name, const nb::tuple& args) {
+  const BlockValues given = read_values(args);
+  BlockValues answer;
+  {
+    const nb::gil_scoped_release released;
+    answer = block.run(name, given);
+  }
+  return write_values(answer);
+}
+
 // Commands go to the methods `call` and `keep` of a Python object.
 class PythonCaller final : public BlockCaller {
  public:

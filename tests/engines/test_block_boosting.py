@@ -13,7 +13,7 @@ from committee import (
     HistGradientBoostingRegressor,
     _core,
 )
-from committee.engines.block_boosting import boost_in_blocks, choose_leaves_per_step
+from committee.engines.block_boosting import boost_in_blocks, choose_leaves_per_step, pack_commands
 from committee.engines.hosts import LocalHosts
 from tests.engines.block_cases import (
     CUTS,
@@ -247,6 +247,17 @@ def test_unknown_commands_are_refused():
     block = _core.BoostingBlock(_core.slice_rows(BINS, 0, 10), 1)
     with pytest.raises(ValueError, match="not been started does not know the command 'split'"):
         block.run("split", ())
+
+
+def test_splits_with_fewer_codes_than_they_name_are_refused():
+    hosts = LocalHosts()
+    blocks = open_blocks(BINS, make_target(X, "logistic"), None, LOGISTIC, make_params(), CUTS[3], hosts=hosts)
+    blocks.state.boost(1)
+    numbers = np.array([0, 1, 2, 0, 0, 1, 0, 5], dtype=np.uint32)  # the last: words of codes
+    sent = pack_commands([("split_held_out", (numbers, np.empty(0, dtype=np.uint32)), None)])
+    with pytest.raises(ValueError, match="more codes than its message has"):
+        hosts.call(blocks.fit_name, sent.name, sent.args, reduce="list", changes=False)
+    blocks.close()
 
 
 def test_rows_are_sliced():

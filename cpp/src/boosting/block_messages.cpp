@@ -32,6 +32,8 @@ SplitMessage read_splits(const BlockValues& values) {
   auto code = categories.begin();
   for (std::size_t at = 0; at + kSplitNumbers <= numbers.size(); at += kSplitNumbers) {
     const u32* const own = numbers.data() + at;
+    if (static_cast<std::ptrdiff_t>(own[7]) > categories.end() - code)
+      throw std::invalid_argument("a split names more codes than its message has");
     auto by = std::make_unique<BoostSplit>();
     by->feature = own[3];
     by->split_bin = own[4];

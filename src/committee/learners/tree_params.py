@@ -111,9 +111,9 @@ def make_grow_params(
     -------
     GrowParams
     """
-    if n_present is None:
-        n_present = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
     n_rows = n_present
+    if n_rows is None:
+        n_rows = dataset.n_rows if weights is None else int(np.count_nonzero(weights))
     params: GrowParams = get_engine().GrowParams()
     params.criterion = name_criterion(settings.criterion)
     params.random_splits = settings.splitter == "random"

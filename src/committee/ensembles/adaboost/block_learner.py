@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from committee.base import resolve_jobs
 from committee.data import ClassTarget
-from committee.engines import get_engine
 from committee.engines.block_trees import BlockTree, BlockTrees, open_block_trees
 from committee.ensembles.adaboost.algorithms import GroupPredictions
 from committee.ensembles.adaboost.learners import TreeRounds, WeightedLearner, predict_leaves
 from committee.learners.training_arrays import target_attributes
-from committee.learners.tree_params import make_grow_params, name_criterion
+from committee.learners.tree_params import make_grow_params
 
 if TYPE_CHECKING:
     from committee.data import Dataset
@@ -38,10 +36,7 @@ def open_tree_blocks(owner: str, estimator: BaseTree, dataset: Dataset, n_rounds
     n_rounds : int
         How many trees there may be.
     """
-    settings, params = estimator.tree_settings(), get_engine().GrowParams()
-    params.criterion, params.ccp_alpha = name_criterion(settings.criterion), float(settings.ccp_alpha)
-    params.exact, params.random_splits = bool(settings.exact), settings.splitter == "random"
-    params.n_jobs = resolve_jobs(settings.n_jobs)
+    params = make_grow_params(estimator.tree_settings(), dataset, None, seed=0)
     return open_block_trees(f"{owner} with trees, by rows,", dataset, params, estimator.max_bins, n_rounds)
 
 
