@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from committee.engines.gpu import Device, memory
+from committee.engines.gpu import Device, boosting_kernels
 from tests.gpu.comparing import check_equal, make_table
 
 
@@ -24,7 +24,7 @@ from tests.gpu.comparing import check_equal, make_table
 def test_gradients_that_are_not_kept(
     device: Device, loss: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_LEAST_FRESH_ROWS", 1)
+    monkeypatch.setattr(boosting_kernels, "_LEAST_FRESH_ROWS", 1)
     X, z = make_table(900, 6, missing=0.1)
     y = z if loss == "squared_error" else (z > 0).astype(float)
     gpu = check_equal(device, X, y, loss, n_rounds=4, **params)
@@ -41,7 +41,7 @@ def test_gradients_that_are_not_kept(
 def test_gradients_that_are_kept(
     device: Device, loss: str, n_scores: int, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_LEAST_FRESH_ROWS", 1)
+    monkeypatch.setattr(boosting_kernels, "_LEAST_FRESH_ROWS", 1)
     X, z = make_table(900, 5)
     y = np.digitize(z, [-1.0, 1.0]).astype(float) if loss == "softmax" else (z > 0).astype(float)
     gpu = check_equal(device, X, y, loss, n_scores=n_scores, max_depth=3, **params)

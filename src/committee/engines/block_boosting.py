@@ -31,7 +31,7 @@ from committee.engines.partition_bins import PartitionBins, make_partition_bins
 
 if TYPE_CHECKING:
     from committee.data import Dataset
-    from committee.engines.gpu import DeviceBins
+    from committee.engines.gpu import Device, DeviceBins
     from committee.engines.hosts.protocol import HostGroup, Reduction
     from committee.typing import FloatArray
 
@@ -377,7 +377,11 @@ def open_block_boosting(
 
 
 def bin_for_boosting(
-    dataset: Dataset, max_bins: int, n_jobs: int, engine: str = "cpu"
+    dataset: Dataset,
+    max_bins: int,
+    n_jobs: int,
+    engine: str = "cpu",
+    prepare: Callable[[Device], None] | None = None,
 ) -> _core.BinnedMatrix | PartitionBins | DeviceBins:
     """The table of a boosted fit: in bins, or as the partitions that workers read and bin by themselves.
 
@@ -391,13 +395,15 @@ def bin_for_boosting(
         Threads of this process.
     engine : {"cpu", "gpu", "auto"}, default="cpu"
         Where the rounds are computed; only "cpu" has blocks.
+    prepare : callable, optional
+        As in `committee.engines.choice.bin_for_gpu`.
     """
     if engine == "cpu" and is_in_blocks(dataset.X):
         plan = _PLAN.get() or _plan_on_cluster(dataset.n_rows, quiet=True)
         found = None if plan is None else make_partition_bins(dataset, max_bins, n_jobs, plan.n_blocks)
         if found is not None:
             return found
-    on_device = bin_for_gpu(engine, dataset, max_bins, n_jobs)
+    on_device = bin_for_gpu(engine, dataset, max_bins, n_jobs, prepare)
     return dataset.binned(max_bins, n_jobs) if on_device is None else on_device
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,10 +16,18 @@ if TYPE_CHECKING:
 
     from committee._core import Boosting, StumpTrainer
     from committee.data import Dataset
-    from committee.engines.gpu import DeviceBins
+    from committee.engines.gpu import Device, DeviceBins
     from committee.typing import FloatArray, IndexArray
 
-__all__ = ["bin_for_gpu", "choose_forest_engine", "refuse_members", "start_boosting", "start_stumps"]
+__all__ = [
+    "bin_for_gpu",
+    "choose_forest_engine",
+    "compile_for_boosting",
+    "compile_for_forest",
+    "refuse_members",
+    "start_boosting",
+    "start_stumps",
+]
 
 _logger = logging.getLogger("committee")
 
@@ -38,7 +45,13 @@ are loaded, which takes longer than these fits.
 """
 
 
-def bin_for_gpu(engine: str, dataset: Dataset, max_bins: int, n_jobs: int) -> DeviceBins | None:
+def bin_for_gpu(
+    engine: str,
+    dataset: Dataset,
+    max_bins: int,
+    n_jobs: int,
+    prepare: Callable[[Device], None] | None = None,
+) -> DeviceBins | None:
     """The binned table of a fit on a GPU, made there; None where the host makes it.
 
     The host bins small tables, sparse ones, tables in blocks and those with categories.
@@ -53,6 +66,8 @@ def bin_for_gpu(engine: str, dataset: Dataset, max_bins: int, n_jobs: int) -> De
         The most bins of a column.
     n_jobs : int
         Threads that learn the bins.
+    prepare : callable, optional
+        Called with the device before the table is binned: starts what the fit needs afterwards.
     """
     if engine == "cpu" or not isinstance(dataset.X, np.ndarray | DeviceTable):
         return None
@@ -63,13 +78,61 @@ def bin_for_gpu(engine: str, dataset: Dataset, max_bins: int, n_jobs: int) -> De
         return None
     if engine == "auto" and dataset.n_rows * dataset.n_features < _LEAST_CELLS:
         return None
+
+    def make(*arguments: Any) -> DeviceBins:
+        opened = device.open_device()
+        if prepare is not None:
+            prepare(opened)
+        return device_bins.bin_on_device(opened, *arguments)
+
     try:
-        make = partial(device_bins.bin_on_device, device.open_device())
         return dataset.binned_by(make, max_bins, n_jobs)
     except EngineError:
         if engine == "gpu":
             raise
         return None  # start_boosting says why
+
+
+def compile_for_boosting(
+    device: Device,
+    n_rows: int,
+    weights: FloatArray | None,
+    loss: tuple[str, int],
+    params: _core.BoostingParams,
+    *,
+    given: bool,
+) -> None:
+    """Compile the kernels that a fit will need while its table is binned, where these are known before.
+
+    Parameters
+    ----------
+    device : Device
+        Where.
+    n_rows : int
+        Rows of the table.
+    weights : ndarray of float64 or None
+        Of the rows.
+    loss : tuple
+        Name of the loss and the number of its scores.
+    params : BoostingParams
+        Parameters of the trees.
+    given : bool
+        Whether gradients are the caller's.
+    """
+    from committee.engines.gpu.boosting_kernels import foresee_kernels
+
+    kernels = foresee_kernels(n_rows, weights, *loss, params, given=given)
+    if kernels is not None:
+        kernels.compile(device)
+
+
+def compile_for_forest(device: Device, n_classes: int | None, params: _core.GrowParams) -> None:
+    """The same for a forest of rows without weights; ``n_classes`` is None where it predicts numbers."""
+    from committee.engines.gpu.forest_grower import compile_forest, foresee_kind
+
+    kind = foresee_kind(n_classes, params)
+    if kind is not None:
+        compile_forest(device, kind, params)
 
 
 def start_boosting(

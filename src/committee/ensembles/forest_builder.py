@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from committee.data.dataset import is_in_blocks
+from committee.data.dataset import ClassTarget, is_in_blocks
 from committee.data.rows import densify_blocks, fits_one_block
 from committee.engines import get_engine
-from committee.engines.choice import bin_for_gpu, choose_forest_engine
+from committee.engines.choice import bin_for_gpu, choose_forest_engine, compile_for_forest
 from committee.ensembles.distributed_trees import choose_tree_hosts, grow_on_hosts, sum_votes_elsewhere
 from committee.ensembles.fit_callbacks import waits_for_members
 from committee.ensembles.out_of_bag import SCORE_EVERY
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.data.sampling import SamplePlan
     from committee.engines import ForestPlan, GrowParams, Trees
+    from committee.engines.gpu import DeviceBins
     from committee.ensembles.out_of_bag import OutOfBag
     from committee.typing import FloatArray, IndexArray
 
@@ -83,7 +84,7 @@ class ForestBuilder:
             return
         params = self.params
         progress = None if on_progress is None or waits_for_members(on_progress) else on_progress
-        bins = None if params.exact else bin_for_gpu(self.engine, self.dataset, self.max_bins, params.n_jobs)
+        bins = None if params.exact else self._bin_for_gpu()
         arrays = make_training_arrays(self.dataset, self.max_bins, exact=params.exact, n_jobs=params.n_jobs, bins=bins)
         hosts = choose_tree_hosts(self, arrays, n_trees - first) if self.engine == "cpu" else None
         if hosts is not None:
@@ -102,6 +103,13 @@ class ForestBuilder:
         self.keep(self._fill_leaves(trees, first), importances)
         if on_progress is not None:
             on_progress(n_trees)
+
+    def _bin_for_gpu(self) -> DeviceBins | None:
+        target, prepare = self.dataset.target, None
+        if self.weights is None and not self.plan.balance_classes and target is not None:
+            n_classes = max(map(len, target.classes)) if isinstance(target, ClassTarget) else None
+            prepare = partial(compile_for_forest, n_classes=n_classes, params=self.params)
+        return bin_for_gpu(self.engine, self.dataset, self.max_bins, self.params.n_jobs, prepare)
 
     def _fill_leaves(self, trees: Trees, first: int) -> Trees:
         """Trees ``first`` and so on with the leaves that the forest needs; those of the engine by default."""

@@ -14,10 +14,10 @@ from committee.exceptions import EngineError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from committee.engines.gpu.device import Device, DeviceMemory
+    from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["BINNING", "BinJob", "DeviceTableView", "ThresholdTables", "count_bin_stride"]
+__all__ = ["BINNING", "BinJob", "DeviceTableView", "ThresholdTables", "compile_binning", "count_bin_stride"]
 
 _POINTERS = (
     "x",
@@ -97,6 +97,11 @@ class BinJob:
     group_stride: int = 0
 
 
+def compile_binning(device: Device, is_double: bool) -> DeviceProgram:
+    """The program that bins float64 or float32 values; most tables lie by rows."""
+    return device.compile("binning.cu", [], ["describe_binning", f"bin_{'double' if is_double else 'float'}_rows"])
+
+
 def _round_down(thresholds: FloatArray) -> AnyArray:
     """The largest float32 numbers that are not larger: float32 values compare with them as with the thresholds."""
     nearest = thresholds.astype(np.float32)
@@ -131,9 +136,7 @@ class ThresholdTables:
     ) -> None:
         self._device, self._name = device, "double" if is_double else "float"
         self.n_used = len(columns)
-        # Most tables lie by rows.
-        kernels = ["describe_binning", f"bin_{self._name}_rows"]
-        self._program = device.compile("binning.cu", [], kernels)
+        self._program = compile_binning(device, is_double)
         self._check_layout()
         self.fields = np.zeros(1, BINNING)
         self.kept: list[DeviceMemory] = []

@@ -111,9 +111,10 @@ class Device(Protocol):
         ...
 
     def compile(self, source: str, defines: Sequence[str], kernels: Sequence[str] = ()) -> DeviceProgram:
-        """A program of `committee.engines.gpu.cuda`, compiled or from a cache.
+        """A program of `committee.engines.gpu.cuda`, compiled or from a cache; the same one at the next call.
 
-        The parts of the program that have one of `kernels` are compiled at once, the others when they are needed.
+        The parts of the program that have one of `kernels` are compiled from now on, beside what the caller does; the
+        others when they are needed.
         """
         ...
 
@@ -143,16 +144,26 @@ class _CupyProgram:
 
     def __init__(self, parts: dict[frozenset[str], Callable[[], Any]], stream: Any) -> None:
         self._parts, self._stream = parts, stream
+        self._started: set[frozenset[str]] = set()
         self._functions: dict[str, Any] = {}
         self._most_shared: dict[str, int] = {}
+
+    def start(self, kernels: Sequence[str]) -> None:
+        """Load the parts that have one of these, each by a thread of its own."""
+        wanted = [own for own in self._parts if own not in self._started and not own.isdisjoint(kernels)]
+        if not wanted:
+            return
+        self._started.update(wanted)
+        threads = ThreadPoolExecutor(len(wanted))
+        self._parts |= {own: threads.submit(self._parts[own]).result for own in wanted}
+        threads.shutdown(wait=False)
 
     def launch(
         self, kernel: str, grid: int, block: int, arguments: Sequence[KernelArgument], *, shared_bytes: int = 0
     ) -> None:
         function = self._functions.get(kernel)
         if function is None:
-            # The only part of a program that has no list of kernels has all of them.
-            open_part = next(part for names, part in self._parts.items() if kernel in names or len(self._parts) == 1)
+            open_part = next(part for names, part in self._parts.items() if kernel in names)
             function = self._functions[kernel] = open_part().get_function(kernel)
         if shared_bytes > self._most_shared.get(kernel, 48 << 10):
             function.max_dynamic_shared_size_bytes = self._most_shared[kernel] = shared_bytes
@@ -168,6 +179,7 @@ class _CupyDevice:
         # One of its own: what other threads do is not waited for, and launches can be recorded.
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._number = int(cupy.cuda.Device().id)
+        self._programs: dict[tuple[str, ...], _CupyProgram] = {}
         self.n_multiprocessors = int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
     def allocate(self, n_bytes: int) -> DeviceMemory:
@@ -238,23 +250,22 @@ class _CupyDevice:
         return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
 
     def compile(self, source: str, defines: Sequence[str], kernels: Sequence[str] = ()) -> _CupyProgram:
-        # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
-        options = ("-std=c++20", "--fmad=false", "--diag-suppress=177,1097", *(f"-D{name}" for name in defines))
+        key = (source, *defines)
+        if key not in self._programs:
+            # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
+            options = ("-std=c++20", "--fmad=false", "--diag-suppress=177,1097", *(f"-D{name}" for name in defines))
+            parts: dict[frozenset[str], Callable[[], Any]] = {
+                own: cache(partial(self._load, text, options)) for own, text in list_parts(source).items()
+            }
+            self._programs[key] = _CupyProgram(parts, self._stream)
+        self._programs[key].start(kernels)
+        return self._programs[key]
 
-        def load(text: str) -> Any:
-            with self._cupy.cuda.Device(self._number):  # which threads have for themselves
-                module = self._cupy.RawModule(code=text, options=options, backend="nvrtc")
-                module.compile()
-                return module
-
-        parts = list_parts(source)
-        wanted = [own for own in parts if not own.isdisjoint(kernels)]
-        started: dict[frozenset[str], Callable[[], Any]] = {}
-        if len(wanted) > 1:
-            threads = ThreadPoolExecutor(len(wanted))
-            started = {own: threads.submit(load, parts[own]).result for own in wanted}
-            threads.shutdown(wait=False)
-        return _CupyProgram({own: started.get(own) or cache(partial(load, parts[own])) for own in parts}, self._stream)
+    def _load(self, text: str, options: tuple[str, ...]) -> Any:
+        with self._cupy.cuda.Device(self._number):  # which threads have for themselves
+            module = self._cupy.RawModule(code=text, options=options, backend="nvrtc")
+            module.compile()
+            return module
 
     def borrow(self, array: Any) -> tuple[DeviceMemory, tuple[int, ...], DTypeLike] | None:
         if not hasattr(array, "__cuda_array_interface__"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from committee import _core
 from committee.data.device_tables import DeviceTable
-from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables
+from committee.engines.gpu.binning import BinJob, DeviceTableView, ThresholdTables, compile_binning
 from committee.engines.gpu.layout import BINS, LANES, count_record_bytes
 from committee.exceptions import DataError
 
@@ -149,6 +149,7 @@ def bin_on_device(
     n_rows, n_features = source.shape
     if (n_levels > _MOST_LEVELS).any():
         raise ValueError("categories of more than 255 levels are not binned on the device")
+    compile_binning(device, source.is_double)  # while bins are learnt
     rows, own_weights, complete = _core.choose_bin_sample(n_rows, weights)
     sample = source.take_rows(rows)
     mapper = _core.learn_bins(sample, own_weights, n_levels, max_bins, None, n_jobs)

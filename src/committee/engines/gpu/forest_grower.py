@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from committee.engines.gpu.device import Device, DeviceMemory, DeviceProgram, KernelArgument
     from committee.typing import AnyArray, FloatArray, IndexArray
 
-__all__ = ["ForestGrower", "GrownForest"]
+__all__ = ["ForestGrower", "GrownForest", "compile_forest", "foresee_kind"]
 
-_BINARY, _MOMENTS = 0, 3
+_BINARY, _CLASSES, _MOMENTS = 0, 1, 3
 _CRITERIA = {
     "gini": "Gini",
     "entropy": "Entropy",
@@ -41,6 +41,29 @@ _FREE_SHARE = 0.8
 """Share of the free memory that a batch of trees may take."""
 _FAILURES = ("", "there was no room for open nodes", "it has more nodes than were planned")
 """By their numbers in `cuda/forest.cuh`."""
+
+
+def compile_forest(device: Device, kind: int, params: _core.GrowParams) -> DeviceProgram:
+    """The program that grows trees from samples of a kind."""
+    defines = [f"COMMITTEE_KIND={kind}", f"COMMITTEE_CRITERION={_CRITERIA[params.criterion]}"]
+    return device.compile("forest.cu", [*defines, "COMMITTEE_RANDOM"] if params.random_splits else defines, _KERNELS)
+
+
+def foresee_kind(n_classes: int | None, params: _core.GrowParams) -> int | None:
+    """The kind of the samples of rows without weights, as the core chooses it; None where it is not known before.
+
+    Parameters
+    ----------
+    n_classes : int or None
+        Number of classes; None: numbers are predicted.
+    params : GrowParams
+        Parameters of a tree.
+    """
+    if params.criterion not in _CRITERIA or params.min_samples_leaf > 1:
+        return None
+    if n_classes is None:
+        return _MOMENTS
+    return _BINARY if n_classes == 2 else _CLASSES
 
 
 class GrownForest(TypedDict):
@@ -157,10 +180,7 @@ class ForestGrower:
 
     def _choose_program(self, kind: int) -> dict[str, int]:
         if kind not in self._programs:
-            defines = [f"COMMITTEE_KIND={kind}", f"COMMITTEE_CRITERION={_CRITERIA[self._params.criterion]}"]
-            if self._params.random_splits:
-                defines.append("COMMITTEE_RANDOM")
-            program = self._device.compile("forest.cu", defines, _KERNELS)
+            program = compile_forest(self._device, kind, self._params)
             self._programs[kind] = program, read_forest_sizes(self._device, program)
         self._program, sizes = self._programs[kind]
         return sizes

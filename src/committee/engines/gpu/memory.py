@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from committee.engines.gpu.binning import count_bin_stride
+from committee.engines.gpu.boosting_kernels import LOSSES, BoostingKernels
 from committee.engines.gpu.device_bins import DeviceBins
 from committee.engines.gpu.hot_columns import count_columns, mark_columns
 from committee.engines.gpu.layout import BINS, FINAL_NODE, FIT, LANES, ORDER, STATE, count_record_bytes, read_sizes
@@ -21,27 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FitMemory"]
 
-_LOSSES = (
-    "squared_error",
-    "poisson",
-    "gamma",
-    "tweedie",
-    "logistic",
-    "exponential",
-    "softmax",
-    "absolute_error",
-    "quantile",
-    "huber",
-)
-"""In the order of their numbers in `cuda/gradients.cuh`; gradients of the caller's come after them."""
-_NARROW_SHIFT = 16
-"""Bits that are cut off gradients whose rest fits into 16 bits with its sign."""
 _AHEAD = 64
 """Nodes that best-first growth expands ahead of time, at most."""
 _MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
-_FRESH_LOSSES = ("logistic", "squared_error")
-"""Losses whose gradients are found from the scores each time they are needed, in tables of so many rows."""
-_LEAST_FRESH_ROWS = 1 << 18
 
 
 def _find_narrowest(target: FloatArray) -> AnyArray:
@@ -90,15 +73,14 @@ class FitMemory:
         self._n_groups = -(-max(1, data.n_cols) // LANES)
         self._memories: dict[str, DeviceMemory] = {}
         self._fit = np.zeros(1, FIT)
-        self._draws_weights = params.goss_other > 0.0 and params.goss_top + params.goss_other < 1.0
         self._loss, self._n_scores, self._given = loss, n_scores, target is None
-        weighted = len(plan.weights) > 0 or self._draws_weights
         self.options = TreeOptions(data.described if isinstance(data, DeviceBins) else data, plan, params)
-        self.incremental = plan.incremental and target is not None
-        self._narrow = not weighted and not self.incremental and plan.gradient_shift >= _NARROW_SHIFT
-        self._weighted = weighted
-        self._fresh = self._finds_gradients_afresh()
-        self._program: DeviceProgram = device.compile("boosting.cu", self._list_defines(), self._list_kernels())
+        kernels = BoostingKernels.choose(
+            plan, self.options, params, loss.name, n_scores, data.n_rows, given=self._given
+        )
+        self.incremental, self._fresh = kernels.incremental, kernels.fresh_loss is not None
+        self._weighted, self._draws_weights = kernels.weighted, kernels.draws_weights
+        self._program: DeviceProgram = kernels.compile(device)
         self._sizes = read_sizes(device, self._program)
         self.n_slots = 0
         self._upload_table(data)
@@ -107,35 +89,6 @@ class FitMemory:
             self._put("y", y)
             self._fit["y_bytes"] = y.itemsize
         self._upload_weights(plan)
-
-    def _list_kernels(self) -> list[str]:
-        """Kernels that this fit will launch; what is not here is compiled when it is."""
-        options, params = self.options, self._params
-        counted = params.min_samples_leaf > 1 or params.min_weight_leaf > 0.0
-        chosen = {
-            "describe_sizes": True,
-            "make_words": True,
-            "partition_rows": True,
-            "add_histograms": True,
-            "search_splits": True,
-            "choose_nodes": True,
-            "write_nodes": True,
-            "find_gradients": not self._fresh and not self.incremental,
-            "keep_residuals": self.incremental,
-            "draw_lists": options.masked,
-            "search_categories": len(options.categories) > 0,
-            "search_counts": counted,
-        }
-        return [name for name, wanted in chosen.items() if wanted]
-
-    def _list_defines(self) -> list[str]:
-        chosen = {
-            "COMMITTEE_NARROW": self._narrow,
-            "COMMITTEE_LONG": self.incremental,
-            "COMMITTEE_OPTIONS": self.options.needed,
-        }
-        defines = [name for name, wanted in chosen.items() if wanted]
-        return [*defines, f"COMMITTEE_FRESH_LOSS={_LOSSES.index(self._loss.name)}"] if self._fresh else defines
 
     @property
     def n_bytes(self) -> int:
@@ -183,11 +136,6 @@ class FitMemory:
             self._put("present", present)
             self._fit["n_items"] = len(present)
 
-    def _finds_gradients_afresh(self) -> bool:
-        """Whether gradients are found from the scores wherever they are needed, instead of being kept."""
-        kept = self._given or self.incremental or self._draws_weights or self._n_scores > 1
-        return not kept and self._loss.name in _FRESH_LOSSES and self._n_rows >= _LEAST_FRESH_ROWS
-
     def prepare(self) -> None:
         """Take all memory of the fit."""
         fit, plan, params, loss = self._fit, self._plan, self._params, self._loss
@@ -230,7 +178,7 @@ class FitMemory:
     def _set_loss(self) -> None:
         fit = self._fit
         given, loss = self._given, self._loss
-        fit["loss"] = len(_LOSSES) if given else _LOSSES.index(loss.name)
+        fit["loss"] = len(LOSSES) if given else LOSSES.index(loss.name)
         fit["constant_hessian"] = loss.constant_hessian and len(self._plan.weights) == 0 and not given
         fit["bounded"] = loss.powers is not None and not given
         fit["gradient_power"], fit["hessian_power"] = loss.powers or (0, 0)

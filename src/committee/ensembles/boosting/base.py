@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import has_several_columns
 from committee.engines import get_engine
 from committee.engines.block_boosting import bin_for_boosting
+from committee.engines.choice import compile_for_boosting
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
@@ -147,8 +149,17 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             # Every side of a split has a row. The engine first tests sums of hessians, which would refuse sides whose
             # rows have small weights.
             params.min_samples_leaf = 0
-        bins = bin_for_boosting(dataset, self.max_bins, params.n_jobs, self.engine)
-        return Booster(dataset, bins, Objective.of(loss, dataset), params, initial)
+        objective = Objective.of(loss, dataset)
+        prepare = partial(
+            compile_for_boosting,
+            n_rows=dataset.n_rows,
+            weights=objective.weights,
+            loss=(loss.name, loss.n_scores),
+            params=params,
+            given=not isinstance(loss, LossFunction),
+        )
+        bins = bin_for_boosting(dataset, self.max_bins, params.n_jobs, self.engine, prepare)
+        return Booster(dataset, bins, objective, params, initial)
 
     def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
         """The trees of the last fit, after a check that they fit these data."""
