@@ -42,7 +42,8 @@ std::unique_ptr<Boosting> make_block_boosting(
                            trees_per_step,
                            loss,
                            parameter,
-                           levels};
+                           levels,
+                           nullptr};
   return std::make_unique<Boosting>(std::move(input), std::move(function), params, blocks);
 }
 
@@ -77,10 +78,27 @@ void bind_block_boosting(nanobind::module_& m) {
       .def("run", &run_command<BoostingBlock>, nb::arg("name"), nb::arg("args"),
            nb::sig("def run(self, name: str, args: tuple) -> tuple"),
            "Run a command of a fit on the rows of the block, and answer it.");
+  nb::class_<BlockRounds>(m, "BlockRounds", "Rounds of a fit beside its blocks, all in one place.")
+      .def(nb::init<>())
+      .def(
+          "run",
+          [](BlockRounds& self, std::vector<BoostingBlock*> blocks, const nb::tuple& request) {
+            const BlockValues given = read_values(request);
+            BlockValues answer;
+            {
+              const nb::gil_scoped_release released;
+              answer = self.run(std::move(blocks), given);
+            }
+            return write_values(answer);
+          },
+          nb::arg("blocks"), nb::arg("request"),
+          nb::sig("def run(self, blocks: Sequence[BoostingBlock], request: tuple) -> tuple"),
+          "Run the rounds that the driver has asked for with 'run_rounds'; their trees.");
   m.def("make_block_boosting", &make_block_boosting, nb::arg("caller"), nb::arg("mapper"),
         nb::arg("offsets"), nb::arg("target").none(), nb::arg("weights").none(), nb::arg("loss"),
         nb::arg("parameter"), nb::arg("n_scores"), nb::arg("params"), nb::arg("levels"),
         nb::arg("leaves_per_step"), nb::arg("trees_per_step") = 0,
         "A Boosting over blocks of rows, with the same trees: its commands to the blocks go to "
-        "caller.call(commands, reduction, changes) and caller.keep(commands, state).");
+        "caller.call(commands, reduction, changes) and caller.keep(commands, state); with the "
+        "reduction 'together' if caller.lie_together().");
 }

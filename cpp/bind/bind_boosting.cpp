@@ -277,13 +277,7 @@ void bind_rounds(nb::class_<Boosting>& c) {
       "boost",
       [](Boosting& self, std::size_t n_rounds) {
         require_target(self);
-        run_interruptible([&](InterruptWatch& watch) {
-          for (std::size_t round = 0; round < n_rounds; ++round) {
-            self.draw_rows();
-            self.compute_gradients();
-            self.grow_trees(watch);
-          }
-        });
+        run_interruptible([&](InterruptWatch& watch) { self.run_rounds(n_rounds, watch); });
       },
       nb::arg("n_rounds") = 1, "draw_rows, compute_gradients, grow_trees, so many times.");
   c.def("boost_measured", &boost_measured, nb::arg("n_rounds"), nb::arg("out_of_bag"),

@@ -76,10 +76,15 @@ nb::object write_commands(std::span<const BlockCommand> commands) {
 
 BlockValues PythonCaller::call(std::span<const BlockCommand> commands, BlockReduction how,
                                bool changes) {
-  constexpr const char* kNames[] = {"sum", "max", "list"};
+  constexpr const char* kNames[] = {"sum", "max", "list", "together"};
   const nb::gil_scoped_acquire held;
   return read_values(target_.attr("call")(write_commands(commands),
                                           kNames[static_cast<std::size_t>(how)], changes));
+}
+
+bool PythonCaller::lie_together() {
+  const nb::gil_scoped_acquire held;
+  return nb::cast<bool>(target_.attr("lie_together")());
 }
 
 void PythonCaller::keep(std::vector<BlockCommand> kept, std::vector<BlockCommand> state) {

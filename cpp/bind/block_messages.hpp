@@ -32,6 +32,7 @@ class PythonCaller final : public BlockCaller {
   }
   BlockValues call(std::span<const BlockCommand> commands, BlockReduction how,
                    bool changes) override;
+  bool lie_together() override;
   void keep(std::vector<BlockCommand> kept, std::vector<BlockCommand> state) override;
 
  private:

@@ -61,15 +61,15 @@ def test_equal_to_the_fit_in_this_process(
         assert active.traffic.lost == 0
 
 
-def kill_at(hosts: RecoveringHosts, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGKILL for the worker that gets the call of a number, right after it was sent."""
+def kill_at(hosts: RecoveringHosts, number: int, monkeypatch: pytest.MonkeyPatch, reduce: str = "") -> None:
+    """SIGKILL for the worker that gets the call of a number (of those with a reduction), right after it was sent."""
     pids = {handle.name: handle.submit("ping").result(600.0) for handle in hosts.list_hosts()}
     left = [number]
     for handle in hosts.list_hosts():
 
         def submit(method: str, *args: object, handle: Any = handle, plain: Any = handle.submit) -> Any:
             pending = plain(method, *args)
-            if method in ("step", "run_task"):
+            if method in ("step", "run_task") and reduce in ("", getattr(args[0], "reduce", "")):
                 left[0] -= 1
                 if left[0] == 0:
                     os.kill(pids[handle.name], signal.SIGKILL)
@@ -91,19 +91,47 @@ def test_worker_killed_in_mid_fit(
 
 
 @pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
+def test_one_worker_runs_whole_rounds(
+    engine: str, make_workers: Any, alone: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is killed in the middle of them, and beside another fit."""
+    with committee.cluster(make_workers(engine, 1), n_workers=1, distribute="always") as active:
+        assert digest_model(FITS["classes"]()) == alone["classes"]
+        steps = active.traffic.rounds
+        with monkeypatch.context() as patch:
+            patch.setattr(type(active.hosts), "lie_together", lambda *_: False)
+            assert digest_model(FITS["classes"]()) == alone["classes"]
+        assert active.traffic.rounds - steps > steps + 5 * 6  # six trees of ten steps and more
+        for lost, name in enumerate(("samples", "several classes", "stops early")):
+            kill_at(active.hosts, 1 + lost, monkeypatch, "together")
+            assert digest_model(FITS[name]()) == alone[name]
+            assert active.traffic.lost == lost + 1
+        found: dict[str, str] = {}
+        fit_at_once(("several classes", "samples"), found)
+        assert found == {name: alone[name] for name in found}
+        assert len(found) == 2
+
+
+def fit_at_once(names: tuple[str, ...], found: dict[str, str]) -> None:
+    """Fits in threads, and their digests."""
+
+    def fit(name: str) -> None:
+        found[name] = digest_model(FITS[name]())
+
+    threads = [threading.Thread(target=copy_context().run, args=(fit, name)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
 def test_two_fits_at_once(engine: str, make_workers: Any, alone: dict[str, str]) -> None:
-    names, found = ("several classes", "samples"), {}
+    names: tuple[str, ...] = ("several classes", "samples")
+    found: dict[str, str] = {}
     with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
         assert len(active.hosts.list_hosts()) == 2
-
-        def fit(name: str) -> None:
-            found[name] = digest_model(FITS[name]())
-
-        threads = [threading.Thread(target=copy_context().run, args=(fit, name)) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        fit_at_once(names, found)
         assert active.traffic.made >= 4  # both were there
     assert found == {name: alone[name] for name in names}
 

@@ -13,7 +13,8 @@ from committee import (
     HistGradientBoostingRegressor,
     _core,
 )
-from committee.engines.block_boosting import boost_in_blocks, choose_leaves_per_step, pack_commands
+from committee.engines.block_boosting import boost_in_blocks, choose_leaves_per_step
+from committee.engines.block_commands import pack_commands
 from committee.engines.hosts import LocalHosts
 from tests.engines.block_cases import (
     CUTS,

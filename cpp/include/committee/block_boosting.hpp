@@ -9,6 +9,7 @@
 namespace committee {
 
 struct ColumnBins;
+struct WeightFacts;
 
 struct BlockedRows {
   std::shared_ptr<const std::vector<ColumnBins>> bins;
@@ -21,6 +22,9 @@ struct BlockedRows {
   std::string loss;
   double parameter = 0.0;
   std::vector<double> levels;
+  // Blocks that have been started by another Boosting have their targets and weights already,
+  // whose facts these are.
+  std::shared_ptr<const WeightFacts> started;
 };
 
 // Sums of words as they travel: blocks of 256, the upper and the lower halves each in as few bytes
@@ -38,10 +42,29 @@ class BoostingBlock {
   BoostingBlock& operator=(const BoostingBlock&) = delete;
   // std::invalid_argument for an unknown command, or arguments of other types.
   BlockValues run(const std::string& name, const BlockValues& args);
+  const BinnedMatrix& data() const;
+  int n_threads() const;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Rounds of a fit that run beside its blocks, where all of them lie in one place: the loop of the
+// driver, whose commands need not travel. The driver gets the trees.
+class BlockRounds {
+ public:
+  BlockRounds();
+  ~BlockRounds();
+  BlockRounds(const BlockRounds&) = delete;
+  BlockRounds& operator=(const BlockRounds&) = delete;
+  // All blocks of the fit, in the order of their rows; the same fit each time.
+  BlockValues run(std::vector<BoostingBlock*> blocks, const BlockValues& request);
+
+ private:
+  class BlocksHere;
+  std::shared_ptr<BlocksHere> here_;
+  std::unique_ptr<Boosting> boosting_;
 };
 
 }  // namespace committee

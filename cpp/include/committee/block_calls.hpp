@@ -20,7 +20,8 @@ struct BlockCommand {
   std::size_t n_answers = 1;          // values of the answer, where one is waited for
 };
 
-enum class BlockReduction : u8 { sum, max, list };
+// `together`: the last command is run once, on all blocks, which lie in one place.
+enum class BlockReduction : u8 { sum, max, list, together };
 
 // The way to the blocks.
 class BlockCaller {
@@ -30,6 +31,9 @@ class BlockCaller {
   // other: put together, or block after block. `changes`: blocks are no longer what they were.
   virtual BlockValues call(std::span<const BlockCommand> commands, BlockReduction how,
                            bool changes) = 0;
+  // Whether all blocks lie in one place, so that they can be asked for something together. The
+  // answer to that is empty, and nothing has been run, where they no longer do.
+  virtual bool lie_together() { return false; }
   // A lost block comes to its state before the next call by the commands kept so far, `kept` and
   // then `state`, whose predecessor is forgotten.
   virtual void keep(std::vector<BlockCommand> kept, std::vector<BlockCommand> state) = 0;

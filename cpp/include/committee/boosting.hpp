@@ -10,6 +10,7 @@
 //
 // Everything that decides is a sum of integers: the same bytes for any number of threads.
 #pragma once
+#include "block_calls.hpp"
 #include "boosting_params.hpp"
 #include "loss.hpp"
 #include "parallel.hpp"
@@ -64,6 +65,10 @@ class Boosting {
   void take_gradients(const double* gradients, const double* hessians);
   // Grows this round's trees from the gradients at hand and adds them to the scores.
   void grow_trees(InterruptWatch& watch);
+  // So many times all three. Rounds whose rows lie together elsewhere run there, several at a time.
+  void run_rounds(std::size_t n_rounds, InterruptWatch& watch);
+  // The other side of it: the rounds that a Boosting elsewhere has asked for, as it reads them.
+  BlockValues grow_for(const BlockValues& request, InterruptWatch& watch);
 
   // Weighted mean loss of all rows, and of the rows that the last draw held out (NaN without any).
   double measure_loss() const;
@@ -91,6 +96,7 @@ class Boosting {
   std::size_t bytes() const;
 
  private:
+  std::size_t grow_rounds(std::size_t most_rounds, InterruptWatch& watch);
   struct Round;
   struct State;
   std::unique_ptr<State> state_;

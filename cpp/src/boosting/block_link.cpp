@@ -30,6 +30,16 @@ BlockValues BlockLink::ask_all(std::vector<BlockCommand> commands, BlockReductio
   return answers;
 }
 
+BlockValues BlockLink::ask_together(BlockCommand command) {
+  waiting_.push_back(std::move(command));
+  BlockValues answer = caller_->call(waiting_, BlockReduction::together, true);
+  waiting_.pop_back();
+  if (answer.empty()) return answer;
+  waiting_.clear();
+  due_ = false;  // of a round before: its trees are in kept_, and come before those that follow
+  return answer;
+}
+
 void BlockLink::finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state) {
   settle_round();
   for (BlockCommand& tree : trees) kept_.push_back(std::move(tree));

@@ -21,11 +21,17 @@ class BlockLink final : public BlockChannel {
   BlockValues ask(BlockCommand command, BlockReduction how, bool changes = false) override;
   // Several at once, which change the blocks: their answers one after the other.
   BlockValues ask_all(std::vector<BlockCommand> commands, BlockReduction how);
+  bool lie_together() { return caller_->lie_together(); }
+  // Of all blocks at once; empty where they do not lie together. `finish_round` and `settle_round`
+  // have to follow: what they say stands for all that was run.
+  BlockValues ask_together(BlockCommand command);
   // A round is over: what its commands have done is done by these, in a block that is lost later.
   void finish_round(std::vector<BlockCommand> trees, std::vector<BlockCommand> state);
 
- private:
+  // The commands of a round that is over are sent, if any are waiting.
   void settle_round();
+
+ private:
   void keep_round();
   std::shared_ptr<BlockCaller> caller_;
   std::vector<BlockCommand> waiting_, kept_, state_;

@@ -31,9 +31,7 @@ BlockValues BoostingBlock::State::list_combinations(const BlockValues& args) con
 }
 
 void BoostingBlock::State::start(const BlockValues& args) {
-  const auto& name = take_value<std::vector<u8>>(args, 0);
-  loss = make_loss({name.begin(), name.end()}, take_value<double>(args, 1), read_u32(args, 2),
-                   take_value<std::vector<double>>(args, 3));
+  loss = read_loss(args, 0);
   params.vector_leaves = take_value<i64>(args, 4) != 0;
   width = params.vector_leaves && loss->n_scores() > 1 ? loss->n_scores() + 1 : 1;
   const auto& numbers = take_value<std::vector<u32>>(args, 6);
@@ -287,5 +285,13 @@ BoostingBlock::BoostingBlock(std::shared_ptr<const BinnedMatrix> data, int n_job
     : state_(std::make_unique<State>(std::move(data), n_jobs)) {}
 
 BoostingBlock::~BoostingBlock() = default;
+
+const BinnedMatrix& BoostingBlock::data() const {
+  return *state_->data;
+}
+
+int BoostingBlock::n_threads() const {
+  return state_->n_threads;
+}
 
 }  // namespace committee

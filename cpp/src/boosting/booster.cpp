@@ -32,12 +32,12 @@ using MakeBoostingRows = std::function<std::unique_ptr<BoostingRows>(
 
 struct Boosting::State {
   State(BoostingInput given, std::unique_ptr<Loss> function, const BoostingParams& told,
-        std::size_t n_rows, int n_at_work, const MakeBoostingRows& make_rows)
+        RowWeights row_weights, int n_at_work, const MakeBoostingRows& make_rows)
       : input(std::move(given)),
         loss(std::move(function)),
         params(told),
         n_threads(n_at_work),
-        weights(input.weights, n_rows),
+        weights(std::move(row_weights)),
         rows(make_rows(input, weights, *loss, params, n_threads)),
         grower(table(), rows->leaves(), params, told.vector_leaves ? loss->n_scores() : 1,
                n_threads),
@@ -61,9 +61,15 @@ struct Boosting::State {
   bool draws_by_gradient() const {
     return params.goss_other > 0.0 && params.goss_top + params.goss_other < 1.0;
   }
+  // Whether rounds may run elsewhere: what is left between them is the trees.
+  bool may_grow_elsewhere() const {
+    return !updates_residuals() && !draws_by_gradient() && rows->lie_together();
+  }
+  void find_gradients();
   Round plan_round() const;
   void settle_tree(Round& round, std::size_t t, const BoostingGrower& where);
   void sum_gains(const GrownTree& tree, std::span<const double> node_gains);
+  void take_tree(TreeOfRound grown);
 
   BoostingInput input;
   std::unique_ptr<Loss> loss;
@@ -80,27 +86,32 @@ struct Boosting::State {
   std::vector<u64> n_splits;
   std::vector<u32> held_out;
   RowDrawsAhead draws;
-  bool gradients_given = false;  // those of this round are the caller's
-  u64 n_grown = 0;               // trees ever grown, for the random keys
+  bool gradients_given = false;                   // those of this round are the caller's
+  bool gradients_due = false;                     // they are found where the trees grow
+  std::vector<TreeOfRound>* grown_for = nullptr;  // trees for a Boosting elsewhere
+  u64 n_grown = 0;                                // trees ever grown, for the random keys
 };
 
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params) {
   const std::size_t n_rows = input.data->n_rows;
   const int n_threads = count_threads(n_rows, input.data->n_cols, params.n_jobs);
-  state_ = std::make_unique<State>(std::move(input), std::move(loss), params, n_rows, n_threads,
-                                   [](const BoostingInput& given, const RowWeights& weights,
-                                      Loss& function, const BoostingParams& told, int n_at_work) {
-                                     return std::make_unique<LocalRows>(given, weights, function,
-                                                                        told, n_at_work);
-                                   });
+  RowWeights own(input.weights, n_rows);
+  state_ = std::make_unique<State>(
+      std::move(input), std::move(loss), params, std::move(own), n_threads,
+      [](const BoostingInput& given, const RowWeights& weights, Loss& function,
+         const BoostingParams& told, int n_at_work) {
+        return std::make_unique<LocalRows>(given, weights, function, told, n_at_work);
+      });
 }
 
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params,
                    const BlockedRows& blocks) {
   const std::size_t n_rows = blocks.offsets.back();
   const int n_threads = count_threads(n_rows, blocks.bins->size(), params.n_jobs);
+  RowWeights own =
+      blocks.started ? RowWeights(*blocks.started, {}, {}, 0) : RowWeights(input.weights, n_rows);
   state_ = std::make_unique<State>(
-      std::move(input), std::move(loss), params, n_rows, n_threads,
+      std::move(input), std::move(loss), params, std::move(own), n_threads,
       [&](const BoostingInput& given, const RowWeights& weights, Loss& function,
           const BoostingParams& told,
           int) { return std::make_unique<RemoteRows>(blocks, given, weights, function, told); });
@@ -166,20 +177,25 @@ void Boosting::draw_rows() {
 }
 
 void Boosting::compute_gradients() {
-  State& s = *state_;
-  s.rows->adapt_loss();
-  s.gradients_given = false;
-  if (s.updates_residuals()) {
-    s.residuals.prepare();
+  state_->gradients_given = false;
+  state_->gradients_due = state_->may_grow_elsewhere();
+  if (!state_->gradients_due) state_->find_gradients();
+}
+
+void Boosting::State::find_gradients() {
+  rows->adapt_loss();
+  if (updates_residuals()) {
+    residuals.prepare();
     return;
   }
-  s.rows->compute_gradients();
-  if (s.draws_by_gradient()) s.held_out = s.rows->draw_by_gradient(s.n_grown);
+  rows->compute_gradients();
+  if (draws_by_gradient()) held_out = rows->draw_by_gradient(n_grown);
 }
 
 void Boosting::take_gradients(const double* gradients, const double* hessians) {
   State& s = *state_;
   s.gradients_given = true;
+  s.gradients_due = false;
   s.rows->take_gradients(gradients, hessians);
   if (s.draws_by_gradient()) s.held_out = s.rows->draw_by_gradient(s.n_grown);
 }
@@ -257,7 +273,54 @@ void Boosting::State::settle_tree(Round& round, std::size_t t, const BoostingGro
 }
 
 void Boosting::grow_trees(InterruptWatch& watch) {
+  grow_rounds(1, watch);
+}
+
+void Boosting::run_rounds(std::size_t n_rounds, InterruptWatch& watch) {
+  for (std::size_t done = 0; done < n_rounds;) {
+    draw_rows();
+    compute_gradients();
+    // Rows are drawn here, round by round.
+    done += grow_rounds(params().subsample < 1.0 ? 1 : n_rounds - done, watch);
+  }
+}
+
+BlockValues Boosting::grow_for(const BlockValues& given, InterruptWatch& watch) {
   State& s = *state_;
+  const RoundsRequest request = read_request(given);
+  const int n_jobs = s.params.n_jobs;
+  s.params = request.params;
+  s.params.n_jobs = n_jobs;
+  s.n_grown = request.n_grown;
+  s.rows->expect_held_out(request.held_out);
+  std::vector<TreeOfRound> grown;
+  s.grown_for = &grown;
+  for (std::size_t round = 0; round < request.n_rounds; ++round) {
+    s.find_gradients();
+    grow_rounds(1, watch);
+  }
+  s.grown_for = nullptr;
+  s.rows->settle();
+  std::vector<double> deltas;
+  for (u32 k = 0; k < n_scores() && s.loss->adapts(); ++k) deltas.push_back(s.loss->delta(k));
+  return write_trees(grown, deltas);
+}
+
+// Rounds of which the first has its rows and its gradients, or finds these where it grows; returns
+// how many were grown.
+std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch) {
+  State& s = *state_;
+  if (std::exchange(s.gradients_due, false)) {
+    std::vector<TreeOfRound> grown = s.rows->grow_elsewhere(most_rounds, s.n_grown);
+    const std::size_t n_grown = grown.size();
+    for (TreeOfRound& tree : grown) s.take_tree(std::move(tree));
+    if (n_grown > 0) {
+      s.residuals.forget();
+      s.n_grown += n_grown;
+      return n_grown / (s.params.vector_leaves ? 1 : n_scores());
+    }
+    s.find_gradients();
+  }
   Round round = s.plan_round();
   if (!round.scores[0].incremental) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size();
@@ -287,10 +350,18 @@ void Boosting::grow_trees(InterruptWatch& watch) {
   for (std::size_t t = n_apart; t < n_trees && n_together == 0; ++t) grow_tree(t, s.grower);
   s.n_grown += n_trees;
   s.rows->finish_round(round.trees);
-  for (std::size_t t = 0; t < n_trees; ++t) {
-    s.sum_gains(round.trees[t].tree, round.gains[t]);
-    s.trees.push_back(std::move(round.trees[t]));
+  for (std::size_t t = 0; t < n_trees; ++t)
+    s.take_tree({std::move(round.trees[t]), std::move(round.gains[t])});
+  return 1;
+}
+
+void Boosting::State::take_tree(TreeOfRound grown) {
+  if (grown_for) {
+    grown_for->push_back(std::move(grown));
+    return;
   }
+  sum_gains(grown.stored.tree, grown.gains);
+  trees.push_back(std::move(grown.stored));
 }
 
 double Boosting::measure_loss() const {

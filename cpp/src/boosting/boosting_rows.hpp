@@ -54,6 +54,15 @@ class BoostingRows {
     return {measure_loss({}), measure_loss(held_out)};
   }
 
+  // Whether rounds may run where the rows are, which then have to find their gradients there.
+  virtual bool lie_together() { return false; }
+  // Runs some of so many rounds there, the first of them from tree number `n_grown` on; none where
+  // the rows are no longer together. Scores and log are then as after finish_round.
+  virtual std::vector<TreeOfRound> grow_elsewhere(std::size_t, u64) { return {}; }
+  // The other side of it: before rounds, and the end of them.
+  virtual void expect_held_out(bool) {}
+  virtual void settle() {}
+
   // The trees of a round have been grown and added to the scores.
   virtual void finish_round(std::span<const StoredTree>) {}
 };

@@ -11,6 +11,12 @@ struct StoredTree {
   u32 slot = 0;  // score that it adds to, or the first of all where leaves are vectors
 };
 
+// A tree, and the gains of its splits by node.
+struct TreeOfRound {
+  StoredTree stored;
+  std::vector<double> gains;
+};
+
 struct LeafUpdate {
   const Loss& loss;
   const GradientFacts& gradients;

@@ -1,6 +1,7 @@
 #include "boosting/remote_rows.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "boosting/block_messages.hpp"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kMostTogetherBytes = std::size_t{256} << 20, kMostTogether = 64;
 // Open leaves of a tree that may have any number of them.
 constexpr std::size_t kLeavesWithoutLimit = 256;
+// Seconds of a call below which the next one runs twice as many rounds.
+constexpr double kShortCall = 0.1;
 
 }  // namespace
 
@@ -27,7 +30,9 @@ RemoteRows::RemoteRows(const BlockedRows& blocks, const BoostingInput& input,
       link_(blocks.caller),
       drawn_(weights) {
   gradients_.powers.resize(loss.n_scores());
-  send_targets(input);
+  loss_message_ = {std::vector<u8>(blocks.loss.begin(), blocks.loss.end()), blocks.parameter,
+                   i64{loss.n_scores()}, blocks.levels};
+  if (!blocks.started) send_targets(input);
   std::vector<JointColumns> joints;
   if (params.joint_columns)
     joints = join_columns(facts_.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
@@ -36,7 +41,7 @@ RemoteRows::RemoteRows(const BlockedRows& blocks, const BoostingInput& input,
   layout_ = std::make_shared<const RecordLayout>(facts_.bins, std::move(joints), weights,
                                                  params.goss_other > 0.0);
   const std::size_t n_together = count_together(blocks);
-  start(blocks, n_together);
+  if (!blocks.started) start(n_together);
   const u32 width = params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1;
   leaves_ = std::make_unique<RemoteLeafRows>(link_, facts_, *layout_, loss, width);
   if (n_together > 1) steps_ = std::make_unique<TreeSteps>(link_, n_together);
@@ -109,7 +114,7 @@ std::size_t RemoteRows::count_together(const BlockedRows& blocks) const {
       {n_trees, 1 + kMostTogetherBytes / copied, 1 + kMostTogetherBytes / held, kMostTogether});
 }
 
-void RemoteRows::start(const BlockedRows& blocks, std::size_t n_together) {
+void RemoteRows::start(std::size_t n_together) {
   std::vector<u32> joints;
   std::vector<u8> codes;
   for (const JointColumns& joint : layout_->joints()) {
@@ -119,13 +124,12 @@ void RemoteRows::start(const BlockedRows& blocks, std::size_t n_together) {
     for (const std::vector<u8>& bins : joint.code_bins)
       codes.insert(codes.end(), bins.begin(), bins.end());
   }
-  link_.post({"start",
-              {std::vector<u8>(blocks.loss.begin(), blocks.loss.end()), blocks.parameter,
-               i64{loss_.n_scores()}, blocks.levels, i64{params_.vector_leaves},
-               i64{params_.goss_other > 0.0}, std::move(joints), std::move(codes),
-               static_cast<i64>(n_together)},
-              {}},
-             true);
+  BlockCommand command{"start", loss_message_, {}};
+  for (BlockValue value :
+       BlockValues{i64{params_.vector_leaves}, i64{params_.goss_other > 0.0}, std::move(joints),
+                   std::move(codes), static_cast<i64>(n_together)})
+    command.args.push_back(std::move(value));
+  link_.post(std::move(command), true);
 }
 
 std::vector<LeafRows*> RemoteRows::leaves_together() {
@@ -166,16 +170,50 @@ void RemoteRows::add_tree(const StoredTree& stored, double factor) {
 }
 
 void RemoteRows::finish_round(std::span<const StoredTree> trees) {
+  keep_trees(trees, leaves_->follows_residuals());
+}
+
+void RemoteRows::keep_trees(std::span<const StoredTree> trees, bool follows_residuals) {
   std::vector<BlockCommand> commands, state;
   for (const StoredTree& stored : trees) {
     BlockCommand command{"settle_tree", {}, {}};
-    if (!leaves_->follows_residuals()) command = {"add_tree", {1.0}, {}};
+    if (!follows_residuals) command = {"add_tree", {1.0}, {}};
     for (BlockValue& value : write_tree(stored)) command.args.push_back(std::move(value));
     commands.push_back(std::move(command));
   }
   for (const std::vector<BlockCommand>* latest : {&choice_, &adapted_})
     state.insert(state.end(), latest->begin(), latest->end());
   link_.finish_round(std::move(commands), std::move(state));
+}
+
+// As many rounds in a call as take a moment: between two of them other hosts may come, and a host
+// that is lost takes those of one call with it. Trees do not depend on it.
+std::vector<TreeOfRound> RemoteRows::grow_elsewhere(std::size_t most_rounds, u64 n_grown) {
+  RoundsRequest request{std::min(most_rounds, rounds_at_once_),
+                        n_grown,
+                        facts_.held_out,
+                        params_,
+                        drawn_,
+                        loss_message_};
+  request.params.follow_residuals = false;
+  const auto start = std::chrono::steady_clock::now();
+  const BlockValues answer = link_.ask_together({"run_rounds", write_request(request), {}});
+  if (answer.empty()) return {};
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (taken.count() < kShortCall && request.n_rounds == rounds_at_once_) rounds_at_once_ *= 2;
+  if (taken.count() > 4 * kShortCall)
+    rounds_at_once_ = std::max<std::size_t>(1, rounds_at_once_ / 2);
+  std::vector<TreeOfRound> grown = read_trees(answer);
+  if (loss_.adapts()) {
+    const auto& deltas = take_value<std::vector<double>>(answer, 0);
+    for (u32 k = 0; k < loss_.n_scores(); ++k) loss_.set_delta(k, deltas.at(k));
+    adapted_ = {{"set_deltas", {deltas}, {}}};
+  }
+  std::vector<StoredTree> trees;
+  for (const TreeOfRound& tree : grown) trees.push_back(tree.stored);
+  keep_trees(trees, false);
+  link_.settle_round();
+  return grown;
 }
 
 double RemoteRows::measure_loss(std::span<const u32> rows) {

@@ -97,12 +97,17 @@ class RemoteRows final : public BoostingRows {
   std::vector<u32> draw_by_gradient(u64 tree) override;
   double measure_loss(std::span<const u32> rows) override;
   void finish_round(std::span<const StoredTree> trees) override;
+  bool lie_together() override { return link_.lie_together(); }
+  std::vector<TreeOfRound> grow_elsewhere(std::size_t most_rounds, u64 n_grown) override;
+  void expect_held_out(bool any) override { facts_.held_out = any; }
+  void settle() override { link_.settle_round(); }
 
  private:
+  void keep_trees(std::span<const StoredTree> trees, bool follows_residuals);
   void send_targets(const BoostingInput& input);
   bool try_join(JointColumns& joint, u32 column, u32 most_codes);
   std::size_t count_together(const BlockedRows& blocks) const;
-  void start(const BlockedRows& blocks, std::size_t n_together);
+  void start(std::size_t n_together);
   // The part of values[column][row] that a block has.
   std::vector<double> cut_columns(const double* values, std::size_t n_columns,
                                   std::size_t block) const;
@@ -122,10 +127,27 @@ class RemoteRows final : public BoostingRows {
   std::vector<std::unique_ptr<RemoteLeafRows>> leaves_together_;
   std::vector<double> scores_;                  // as they were when somebody asked
   std::vector<BlockCommand> choice_, adapted_;  // the latest of their kind
+  BlockValues loss_message_;                    // as blocks read it
+  std::size_t rounds_at_once_ = 1;              // that run elsewhere in one call
 };
 
 // A tree as a message, and back.
 BlockValues write_tree(const StoredTree& stored);
 StoredTree read_tree(const BlockValues& values, std::size_t first);
+
+// Rounds that run beside the blocks: what is asked, and the trees, with all that the model keeps.
+struct RoundsRequest {
+  std::size_t n_rounds = 1;
+  u64 n_grown = 0;  // trees of the fit before these
+  bool held_out = false;
+  BoostingParams params;
+  WeightFacts weights;
+  BlockValues loss;  // name, parameter, number of scores, levels
+};
+BlockValues write_request(const RoundsRequest& request);
+RoundsRequest read_request(const BlockValues& values);
+std::unique_ptr<Loss> read_loss(const BlockValues& values, std::size_t first);
+BlockValues write_trees(std::span<const TreeOfRound> trees, std::span<const double> deltas);
+std::vector<TreeOfRound> read_trees(const BlockValues& values);
 
 }  // namespace committee

@@ -22,6 +22,7 @@ import numpy as np
 from committee import _core
 from committee.data.binning import take_bytes
 from committee.data.dataset import is_in_blocks
+from committee.engines.block_commands import EngineCommand, pack_commands, run_commands
 from committee.engines.choice import bin_for_gpu
 from committee.engines.cluster import find_cluster, refuse_entries
 from committee.engines.hosts.host import count_host_threads
@@ -40,24 +41,18 @@ __all__ = [
     "BlockBoosting",
     "BoostingBlockState",
     "BoostingTraffic",
-    "EngineCommand",
     "PartitionBlockMaker",
     "bin_for_boosting",
     "boost_in_blocks",
     "choose_leaves_per_step",
     "count_worker_blocks",
     "open_block_boosting",
-    "pack_commands",
-    "run_commands",
 ]
 
 LossSettings: TypeAlias = tuple[str, float, int, Sequence[float]]
 """Name, parameter, number of scores and levels of a loss, as the engine takes them."""
 
-EngineCommand: TypeAlias = tuple[str, tuple[Any, ...], list[tuple[Any, ...]] | None]
-"""Name, arguments of all blocks, and further arguments of each block, as the engine writes them."""
-
-_RUN, _TAKE_BINS = "run", "take_bins"
+_TAKE_BINS = "take_bins"
 
 _LEAST_ROWS = 500_000
 """Rows for each worker of a cluster below which boosting stays in this process: round trips would take longer than
@@ -88,6 +83,7 @@ class BoostingBlockState:
     def __init__(self, block: int, bins: _core.BinnedMatrix | None = None) -> None:
         self._number = block
         self._block: _core.BoostingBlock | None = None
+        self._rounds: _core.BlockRounds | None = None
         if bins is not None:
             self._take_bins(bins)
 
@@ -99,9 +95,24 @@ class BoostingBlockState:
         if name == _TAKE_BINS:
             self._take_bins(unpack_bins(PackedBins(*args)))
             return ()
+        return run_commands(self._find_block().run, args)
+
+    @staticmethod
+    def run_together(
+        states: Sequence[BoostingBlockState], name: str, args: Sequence[tuple[Any, ...]]
+    ) -> tuple[Any, ...]:
+        """Run commands on each block, and the last one, which has rounds, on all of them together; its answer."""
+        *_, (_, request) = args[0][0]
+        for state, (commands, *further) in zip(states, args, strict=True):
+            state.run(name, (commands[:-1], *(own[:-1] for own in further)))
+        first = states[0]
+        first._rounds = first._rounds or _core.BlockRounds()
+        return first._rounds.run([state._find_block() for state in states], request)
+
+    def _find_block(self) -> _core.BoostingBlock:
         if self._block is None:
             raise ValueError(f"Block {self._number} of boosting has no bins yet: the first command is {_TAKE_BINS!r}.")
-        return run_commands(self._block.run, args)
+        return self._block
 
 
 @dataclass(frozen=True)
@@ -185,14 +196,20 @@ class _BlockCalls:
         self._kept.append(command)
 
     def call(self, commands: list[EngineCommand], how: Reduction, changes: bool) -> tuple[Any, ...]:
-        """Run commands on all blocks; their answers, reduced, or one block after the other."""
+        """Run commands on all blocks; their answers, reduced, or one block after the other; none if nothing was run."""
         sent = pack_commands(commands)
         answer = self._hosts.call(self._fit, sent.name, sent.args, reduce=how, changes=changes, by_block=sent.by_block)
+        if answer is None:
+            return ()
         values = tuple(chain.from_iterable(answer)) if how == "list" else answer
         self.traffic.n_calls += 1
         self.traffic.bytes_sent += _count_bytes(sent.args) + _count_bytes(sent.by_block)
         self.traffic.bytes_received += _count_bytes(values)
         return tuple(np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in values)
+
+    def lie_together(self) -> bool:
+        """Whether rounds can run beside the blocks, since one host has all of them."""
+        return self._hosts.lie_together(self._fit)
 
     def keep(self, commands: list[EngineCommand], state: list[EngineCommand]) -> None:
         """Replace the log of a round by what it has led to."""
@@ -457,36 +474,6 @@ def choose_leaves_per_step(max_leaf_nodes: int) -> int:
     (4, 24)
     """
     return 4 if 0 < max_leaf_nodes <= 64 else 24
-
-
-def run_commands(run: Callable[[str, tuple[Any, ...]], tuple[Any, ...]], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run the commands that `pack_commands` put together; their answers, one after the other (most have none).
-
-    Examples
-    --------
-    >>> sent = pack_commands([("add", (1,), None), ("add", (2,), [(10,), (20,)])])
-    >>> run_commands(lambda name, given: (sum(given),), sent.arguments_of(1))
-    (1, 22)
-    """
-    commands, *further = args
-    own = further[0] if further else ((),) * len(commands)
-    answer: tuple[Any, ...] = ()
-    for (command, given), more in zip(commands, own, strict=True):
-        answer += run(command, (*given, *more))
-    return answer
-
-
-def pack_commands(commands: list[EngineCommand]) -> Command:
-    """The commands of the engine as one command of the hosts."""
-    shared = tuple((name, args) for name, args, _ in commands)
-    parts = [by_block for _, _, by_block in commands if by_block is not None]
-    if not parts:
-        return Command(_RUN, (shared,))
-    further = [
-        (tuple(() if by_block is None else by_block[block] for _, _, by_block in commands),)
-        for block in range(len(parts[0]))
-    ]
-    return Command(_RUN, (shared,), further)
 
 
 def _count_bytes(value: Any) -> int:

@@ -18,7 +18,8 @@ import numpy as np
 
 from committee import _core
 from committee.data.dataset import is_in_blocks
-from committee.engines.block_boosting import EngineCommand, count_worker_blocks, pack_commands, run_commands
+from committee.engines.block_boosting import count_worker_blocks
+from committee.engines.block_commands import EngineCommand, pack_commands, run_commands
 from committee.engines.cluster import choose_hosts, find_cluster
 from committee.engines.hosts.host import count_host_threads
 from committee.engines.hosts.protocol import Command

@@ -12,12 +12,12 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from committee.data.sources.ray_source import carry_references
 from committee.engines.hosts.channel import connect_driver, serve_driver
 from committee.engines.hosts.memory import keep_freed_memory
-from committee.engines.hosts.protocol import BlockState, Reduction
+from committee.engines.hosts.protocol import BlockState, JointState, Reduction
 from committee.engines.hosts.reduction import pack_sums, reduce_answers
 
 __all__ = [
@@ -70,7 +70,11 @@ class BlockCommand(NamedTuple):
 
     def run_on(self, state: BlockState, block: int) -> Any:
         """The state's answer."""
-        return state.run(self.name, self.args if self.own is None else (*self.args, *self.own[block]))
+        return state.run(self.name, self.find_args(block))
+
+    def find_args(self, block: int) -> tuple[Any, ...]:
+        """All arguments of a block."""
+        return self.args if self.own is None else (*self.args, *self.own[block])
 
 
 class StepRequest(NamedTuple):
@@ -86,8 +90,8 @@ class StepRequest(NamedTuple):
         The host's blocks that are to answer.
     command : BlockCommand, bytes or None
         What to run, pickled where all hosts get the same; None only makes the states.
-    reduce : {"sum", "max", "list"}
-        What becomes of the answers.
+    reduce : {"sum", "max", "list", "together"}
+        What becomes of the answers; "together": the blocks give one.
     changes : bool
         Whether the command changes the states, so that they have the next version afterwards.
     maker : Payload or None
@@ -230,6 +234,8 @@ class Host:
                 command = BlockCommand(*pickle.loads(command))
             except Exception as error:
                 return StepReply((), None, _describe(error, "could not read a command", None))
+        if request.reduce == "together" and command is not None:
+            return self._step_together(request, command)
         answers: list[Any] = []
         done: list[int] = []
         n_made = 0
@@ -256,6 +262,23 @@ class Host:
             return StepReply(done, None, None, n_made)
         answer = reduce_answers(answers, request.reduce)
         return StepReply(done, pack_sums(answer) if request.packs and request.reduce == "sum" else answer, None, n_made)
+
+    def _step_together(self, request: StepRequest, command: BlockCommand) -> StepReply:
+        """The same for a command that all blocks run together: first all of them are at the version, or none runs."""
+        ready = self._step(request._replace(command=None, reduce="list", changes=False))
+        if ready.failure is not None or len(ready.blocks) < len(request.blocks):
+            return ready._replace(blocks=())
+        held = [self._held[request.fit, block] for block in request.blocks]
+        states = [cast("JointState", one.state) for one in held]
+        try:
+            answer = states[0].run_together(states, command.name, [command.find_args(one) for one in request.blocks])
+        except Exception as error:
+            for block in request.blocks:
+                self._held.pop((request.fit, block), None)
+            return StepReply((), None, _describe(error, f"failed in {command.name!r}", request.blocks[0]))
+        for one in held:
+            one.version += request.changes
+        return StepReply(request.blocks, answer, None, ready.n_made)
 
     def close(self, fit: str) -> bool:
         """Forget the states of a fit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from committee.engines.hosts.protocol import BlockState, Command
 from committee.engines.hosts.reduction import reduce_answers
@@ -11,7 +11,7 @@ from committee.engines.hosts.reduction import reduce_answers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from committee.engines.hosts.protocol import Reduction
+    from committee.engines.hosts.protocol import JointState, Reduction
 
 __all__ = ["LocalHosts"]
 
@@ -58,7 +58,8 @@ class LocalHosts:
     >>> hosts.close("fit")
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, together: bool = False) -> None:
+        self._together = together
         self._fits: dict[str, _LocalFit] = {}
 
     def open(self, fit: str, make_state: Callable[[int], BlockState], n_blocks: int) -> None:
@@ -77,10 +78,17 @@ class LocalHosts:
     ) -> Any:
         """Run a command on all blocks of a fit; with ``changes`` it is kept in the log."""
         own, command = self._fits[fit], Command(name, args, by_block)
+        if reduce == "together":
+            states = [cast("JointState", own.find_state(block)) for block in range(len(own.states))]
+            return states[0].run_together(states, name, [command.arguments_of(block) for block in range(len(states))])
         answers = [own.find_state(block).run(name, command.arguments_of(block)) for block in range(len(own.states))]
         if changes:
             own.log.append(command)
         return reduce_answers(answers, reduce)
+
+    def lie_together(self, fit: str) -> bool:
+        """Whether blocks are asked together."""
+        return self._together
 
     def compact(self, fit: str, log: Iterable[Command]) -> None:
         """Replace the log by one that leads to the same states."""

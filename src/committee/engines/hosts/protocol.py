@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-__all__ = ["BlockState", "Command", "HostGroup", "Reduction"]
+__all__ = ["BlockState", "Command", "HostGroup", "JointState", "Reduction"]
 
-Reduction: TypeAlias = Literal["sum", "max", "list"]
-"""What is made of the answers of all blocks: see `committee.engines.hosts.reduction.reduce_answers`."""
+Reduction: TypeAlias = Literal["sum", "max", "list", "together"]
+"""What is made of the answers of all blocks: see `committee.engines.hosts.reduction.reduce_answers`. "together": one
+host that has all of them gives one answer."""
 
 
 class Command(NamedTuple):
@@ -47,6 +48,15 @@ class BlockState(Protocol):
         ...
 
 
+class JointState(BlockState, Protocol):
+    """A state that can do something together with those of all other blocks, where one host has them."""
+
+    @staticmethod
+    def run_together(states: Sequence[Any], name: str, args: Sequence[tuple[Any, ...]]) -> Any:
+        """Do what the command says on all blocks, in their order and with the arguments of each, and answer it."""
+        ...
+
+
 class HostGroup(Protocol):
     """The hosts that hold the blocks of one or several fits.
 
@@ -69,8 +79,14 @@ class HostGroup(Protocol):
     ) -> Any:
         """Run a command on all blocks of a fit; with ``changes`` it is kept in the log.
 
-        ``by_block`` are further arguments, one tuple a block, which only the host of that block receives.
+        ``by_block`` are further arguments, one tuple a block, which only the host of that block receives. A command
+        that blocks run "together" is not kept in the log, since no block can run it again by itself: `compact` has to
+        follow. Its answer is None, and nothing has been run, if no host has all blocks.
         """
+        ...
+
+    def lie_together(self, fit: str) -> bool:
+        """Whether one host has all blocks of a fit."""
         ...
 
     def compact(self, fit: str, log: Iterable[Command]) -> None:

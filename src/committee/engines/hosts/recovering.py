@@ -41,7 +41,8 @@ _START_LIMIT = 60.0
 _LOOK_EVERY = 1.0
 """Seconds between two looks for new workers."""
 _MAKING = 10.0
-"""A call that makes states may take as many times as long as another: it reads its blocks."""
+"""A call that makes states, or that blocks run together, may take as many times as long as another: it reads its
+blocks, or has the steps of whole trees."""
 _SLOWER = 5.0
 """A call may take as many times as long as the longest so far."""
 
@@ -218,10 +219,15 @@ class RecoveringHosts:
         own, command = self._fits[fit], Command(name, args, by_block)
         with own.lock:
             answer = self._run(own, command, reduce, changes=changes)
-            if changes:
-                own.log.append(command)
+            if changes and answer is not None:
+                if reduce != "together":
+                    own.log.append(command)
                 own.version += 1
             return answer
+
+    def lie_together(self, fit: str) -> bool:
+        """Whether one host has all blocks of a fit."""
+        return len(self._fits[fit].groups) == 1
 
     def compact(self, fit: str, log: Iterable[Command]) -> None:
         """Replace the log by one that leads to the same states."""
@@ -258,7 +264,10 @@ class RecoveringHosts:
     # One call.
 
     def _run(self, own: _OpenFit, command: Command | None, reduce: Reduction, *, changes: bool) -> Any:
-        """The reduced answer of all blocks, whatever becomes of the hosts meanwhile."""
+        """The reduced answer of all blocks, whatever becomes of the hosts meanwhile.
+
+        None if they are to answer together, and are on several hosts.
+        """
         self.traffic.rounds += 1
         by_block: dict[int, Any] = {}
         parts: list[Any] = []
@@ -266,8 +275,10 @@ class RecoveringHosts:
         todo, n_lost = set(range(own.n_blocks)), 0
         while todo:
             self._place(own, todo)
+            if reduce == "together" and len(own.groups) > 1:
+                return None
             asked: list[tuple[str, list[int], PendingReply]] = []
-            start, makes = time.monotonic(), False
+            start, makes = time.monotonic(), reduce == "together"
             groups = own.groups if len(todo) == own.n_blocks else _group_by_owner(own, todo)
             for name, blocks in groups.items():
                 request = self._make_request(own, name, blocks, command, reduce, changes=changes)
@@ -295,6 +306,8 @@ class RecoveringHosts:
                     parts.append(reply.answer)
             if not makes:
                 own.longest = max(own.longest, time.monotonic() - start)
+        if reduce == "together":
+            return parts[0]
         if reduce == "list":
             return [by_block.get(block) for block in range(own.n_blocks)]
         return reduce_answers(parts, reduce)
