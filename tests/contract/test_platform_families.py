@@ -15,6 +15,7 @@ import pytest
 
 import committee
 from committee.inspection import partial_dependence, permutation_importance, shap_values
+from committee.search import IntegerRange, RealRange
 from tests.contract.test_platforms import make_table
 
 N_ROWS, N_ASKED = 1200, 300
@@ -108,6 +109,11 @@ def inspect_boosting(data: Tables) -> list[Any]:
     return [depends["average"], shuffled.importances_mean, model.feature_importances_]
 
 
+def draw_parameters(data: Tables) -> list[Any]:
+    rates, sizes = RealRange(0.02, 0.3, log=True), IntegerRange(4, 128, log=True)
+    return [[rates.ppf(k / 97) for k in range(97)], [sizes.ppf(k / 97) for k in range(97)]]
+
+
 def automate(name: str, target: str) -> Callable[[Tables], list[Any]]:
     def run(data: Tables) -> list[Any]:
         model = getattr(committee, name)(portfolio=["extra trees", "forest"], cv=3, random_state=0, n_jobs=1)
@@ -151,6 +157,8 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "adaboost, gentle": fit_and_ask("AdaBoostClassifier", "two", algorithm="gentle", **FEW),
     "adaboost, logit": fit_and_ask("AdaBoostClassifier", "three", algorithm="logit", **FEW),
     "adaboost, numbers": fit_and_ask("AdaBoostRegressor", "signal", loss="exponential", **FEW),
+    "adaboost, rt": fit_and_ask("AdaBoostRegressor", "signal", algorithm="rt", power=3, learning_rate=0.7, **FEW),
+    "adaboost, slow": fit_and_ask("AdaBoostRegressor", "signal", loss="square", learning_rate=0.3, **FEW),
     "arcing": fit_and_ask("ArcingClassifier", "three", **FEW),
     "words": fit_and_ask("BoosTexterClassifier", "three", "words", n_estimators=20),
     "stump": fit_and_ask("DecisionStumpClassifier", "two"),
@@ -173,6 +181,7 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "shap against a background": explain("GradientBoostingRegressor", "signal", background=True),
     "shap interactions": explain("ExtraTreesRegressor", "signal", interactions=True),
     "dependence and importance": inspect_boosting,
+    "draws of a search": draw_parameters,
     "automatic committee, classes": automate("CommitteeClassifier", "three"),
     "automatic committee, numbers": automate("CommitteeRegressor", "signal"),
 }
@@ -215,6 +224,8 @@ DIGESTS = {
     "adaboost, gentle": "0c0a0318c1164b3d",
     "adaboost, logit": "fe3c7fcfed4e976e",
     "adaboost, numbers": "d413efeb4b72028b",
+    "adaboost, rt": "14b4f39626911fcd",
+    "adaboost, slow": "45ee96d8d5218671",
     "arcing": "00ca6f1f5eecd578",
     "words": "0a1fbfe38de0697d",
     "stump": "1ee4cd9d1282cefa",
@@ -233,6 +244,7 @@ DIGESTS = {
     "shap against a background": "4f3aa9e530f4c78c",
     "shap interactions": "39b3b81226f17a8b",
     "dependence and importance": "dd6666ba67dcc6a9",
+    "draws of a search": "b3be5ca691207670",
     "automatic committee, classes": "4eba3ceb07b5fa79",
     "automatic committee, numbers": "c23c814654057527",
 }

@@ -38,6 +38,8 @@ DOORS = {
     "committee._core": ("committee.engines", "committee.losses", "committee.data.binning"),
 }
 
+#: Packages whose results are part of fitted models.
+OF_FITS = tuple(f"committee.{name}." for name in ("automatic", "ensembles", "io.readers", "learners", "search"))
 #: Modules of estimators that may take NumPy's exponentials and logarithms: no fit reads what they compute.
 AFTER_FITS = {
     "committee.ensembles.bagging.estimators": "logarithms of predicted probabilities",
@@ -183,7 +185,7 @@ def test_fits_take_exponentials_of_our_own() -> None:
     found = {
         name_module(path)
         for path in PACKAGE
-        if name_module(path).startswith(("committee.ensembles.", "committee.learners."))
+        if name_module(path).startswith(OF_FITS)
         for line in path.read_text(encoding="utf-8").splitlines()
         if of_numpy.search(line) and not line.lstrip().startswith((">>>", "..."))
     }

@@ -16,6 +16,7 @@ from committee.automatic.encoding import fit_encoding
 from committee.data import Schema
 from committee.data.rows import multiply_rows
 from committee.engines.formula import ConstantTerm, LinearTerm, ModelFormula, RowFunction, refuse_formula
+from committee.losses import apply_exp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def softmax(scores: FloatArray) -> FloatArray:
     >>> softmax(np.log(np.array([[3.0, 1.0]])))
     array([[0.75, 0.25]])
     """
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    exponentials = apply_exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 

@@ -29,6 +29,7 @@ from committee.engines.formula import (
     add_weighted,
     find_bin,
 )
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,15 +61,16 @@ class BayesMember(BaselineMember):
         # Empty bins carry no information.
         filled = prior_counts > 0.0
         self.logs_ = np.zeros(histogram.shape)
-        self.logs_[filled] = np.log(histogram[filled] + prior_counts[filled, None]) - np.log(sizes + _N_PRIOR_ROWS)
-        self.prior_ = np.log(sizes + 1.0) - np.log(counts.sum() + n_classes)
+        logs = apply_log(histogram[filled] + prior_counts[filled, None])
+        self.logs_[filled] = logs - apply_log(sizes + _N_PRIOR_ROWS)
+        self.prior_ = apply_log(sizes + 1.0) - apply_log(counts.sum() + n_classes)
         prior, log_ratios = np.tile(self.prior_, (len(labels), 1)), self._sum_logs(bins)
         # Leave-one-out: the row itself is taken from the counts of its own class.
         rows, removed = np.arange(len(labels)), np.minimum(counts, 1.0)
-        own = -n_features * np.log(sizes[labels] - removed + _N_PRIOR_ROWS)
+        own = -n_features * apply_log(sizes[labels] - removed + _N_PRIOR_ROWS)
         for column in bins.T:
-            own += np.log(np.maximum(histogram[column, labels] - removed, 0.0) + prior_counts[column])
-        prior[rows, labels] = np.log(sizes[labels] - removed + 1.0) - np.log(counts.sum() + n_classes)
+            own += apply_log(np.maximum(histogram[column, labels] - removed, 0.0) + prior_counts[column])
+        prior[rows, labels] = apply_log(sizes[labels] - removed + 1.0) - apply_log(counts.sum() + n_classes)
         log_ratios[rows, labels] = own
         self.slope_ = _find_slope(prior, log_ratios, y_true, counts) if n_classes > 1 else 1.0
         self._left_out: FloatArray | None = softmax(prior + self.slope_ * log_ratios)
@@ -140,6 +142,6 @@ def _find_slope(prior: FloatArray, log_ratios: FloatArray, y_true: FloatArray, c
 
     def log_loss(slope: float) -> float:
         probabilities = softmax(prior + slope * log_ratios)
-        return -float(counts @ np.log(np.clip((probabilities * y_true).sum(axis=1), _MIN_PROBABILITY, None)))
+        return -float(counts @ apply_log(np.clip((probabilities * y_true).sum(axis=1), _MIN_PROBABILITY, None)))
 
     return float(minimize_scalar(log_loss, bounds=_SLOPES, method="bounded").x)

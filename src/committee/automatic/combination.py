@@ -207,7 +207,7 @@ class MemberCombiner:
             return float(self._choose_score(rows)(predictions[rows])), without
         reduced, row_weights = self._reduce(predictions[None], rows)[0], self._row_weights(rows)
         # A mean over rows: the sums of the blocks suffice.
-        gains = row_weights * (-(reduced**2) if self._labels is None else np.log(reduced))
+        gains = row_weights * (-(reduced**2) if self._labels is None else apply_log(reduced))
         sums = np.bincount(blocks, weights=gains, minlength=n_blocks).astype(float)
         sizes = np.bincount(blocks, weights=row_weights, minlength=n_blocks).astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):  # a block may have all the weight

@@ -16,6 +16,7 @@ from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
 from committee.data.rows import multiply_rows
 from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowFunction
+from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class KernelMember(BaselineMember):
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         rows = self.encoding_.encode(X)
         distances = _measure_distances(rows, self.landmarks_, multiply_rows(rows, self.landmarks_))
-        return self._link(multiply_rows(np.exp(distances / -self.width_), self.coef_.T) + self.intercept_)
+        return self._link(multiply_rows(apply_exp(distances / -self.width_), self.coef_.T) + self.intercept_)
 
     def _to_term(self, row: FormulaTerm) -> FormulaTerm:
         def constant(value: float) -> FormulaTerm:
@@ -95,9 +96,9 @@ class _Ridge:
         from scipy.linalg import cholesky, solve_triangular
 
         self.landmarks, self.width = landmarks, width
-        near = np.exp(_measure_distances(landmarks, landmarks) / -width)
+        near = apply_exp(_measure_distances(landmarks, landmarks) / -width)
         self._root = cholesky(near + _JITTER * len(near) * np.eye(len(near)), lower=True)
-        features = np.exp(_measure_distances(table, landmarks) / -width)
+        features = apply_exp(_measure_distances(table, landmarks) / -width)
         features = solve_triangular(self._root, features.T, lower=True, overwrite_b=True).T
         self._y_true, self._n = y_true, float(counts.sum())
         self._centre, self._mean = counts @ features / self._n, counts @ y_true / self._n
@@ -144,7 +145,7 @@ def _find_slope(scores: FloatArray, y_true: FloatArray, counts: FloatArray) -> f
     from scipy.optimize import minimize_scalar
 
     def log_loss(log_slope: float) -> float:
-        probabilities = softmax(np.exp(log_slope) * scores)
-        return -float(counts @ np.log(np.clip((probabilities * y_true).sum(axis=1), 1e-15, None)))
+        probabilities = softmax(float(apply_exp(np.asarray(log_slope))) * scores)
+        return -float(counts @ apply_log(np.clip((probabilities * y_true).sum(axis=1), 1e-15, None)))
 
-    return float(np.exp(minimize_scalar(log_loss, bounds=(-3.0, 5.0), method="bounded").x))
+    return float(apply_exp(minimize_scalar(log_loss, bounds=(-3.0, 5.0), method="bounded").x))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.engines.formula import Arithmetic, ConstantTerm, ModelFormula, RowFunction, present_formula
+from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
@@ -29,6 +30,7 @@ _MIN_SKEWNESS = 0.7
 """Skewness above which a distribution counts as long-tailed."""
 _MAX_EXTRAPOLATION = 2.0
 """Factor by which predictions may lie outside the range of the training target."""
+_MAX_LOG = 0.6931471805599453  # its logarithm
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class LogScale:
 
     def predict(self, X: Any) -> FloatArray:
         """Value of each row."""
-        return np.asarray(self.factor * np.exp(np.clip(self.member.predict(X), self.lowest, self.highest)))
+        return np.asarray(self.factor * apply_exp(np.clip(self.member.predict(X), self.lowest, self.highest)))
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What is computed for a row; exports are written from it."""
@@ -84,7 +86,7 @@ def is_skewed(values: FloatArray, weights: FloatArray | None) -> bool:
     if not (values > 0.0).all():
         return False
     skewness = _measure_skewness(values, weights)
-    return skewness > _MIN_SKEWNESS and abs(_measure_skewness(np.log(values), weights)) < skewness
+    return skewness > _MIN_SKEWNESS and abs(_measure_skewness(apply_log(values), weights)) < skewness
 
 
 def _measure_skewness(values: FloatArray, weights: FloatArray | None) -> float:
@@ -104,9 +106,9 @@ def back_transform(one: MemberFit, training: TrainingSet) -> MemberFit:
     training : TrainingSet
         With the values as its target.
     """
-    logs = np.log(training.y if training.weights is None else training.y[training.weights > 0.0])
-    bounds = float(logs.min() - np.log(_MAX_EXTRAPOLATION)), float(logs.max() + np.log(_MAX_EXTRAPOLATION))
-    values = np.exp(np.clip(one.predictions, *bounds))
+    logs = apply_log(training.y if training.weights is None else training.y[training.weights > 0.0])
+    bounds = float(logs.min()) - _MAX_LOG, float(logs.max()) + _MAX_LOG
+    values = apply_exp(np.clip(one.predictions, *bounds))
     known = np.isfinite(values[:, 0])
     weights = np.ones(len(known)) if training.weights is None else training.weights
     factor = float(weights[known] @ training.y[known] / (weights[known] @ values[known, 0])) if known.any() else 1.0

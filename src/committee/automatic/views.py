@@ -19,6 +19,7 @@ from committee.data.targets import encode_classes, read_target
 from committee.data.text_columns import find_texts, lift_texts
 from committee.data.word_encoding import WordEncoding, fit_word_encoding
 from committee.ensembles.combining.training_set import TrainingSet
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,4 +137,4 @@ def make_views(training: TrainingSet, with_words: SparseMatrix | None, classify:
 
 def _take_logs(values: FloatArray) -> FloatArray:
     # Rows of weight zero may have any value, and are not used.
-    return np.log(np.where(values > 0.0, values, 1.0))
+    return apply_log(np.where(values > 0.0, values, 1.0))

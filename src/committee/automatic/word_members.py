@@ -13,6 +13,7 @@ from scipy import sparse
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,8 +98,8 @@ class WordBayesMember(WordMember):
 
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         sums = np.asarray((X[:, self.n_columns :].T @ (y_true * counts[:, None])).T) + _N_PRIOR
-        self.logs_ = np.log(sums) - np.log(sums.sum(axis=1, keepdims=True))
-        self.prior_ = np.log(counts @ y_true / counts.sum())
+        self.logs_ = apply_log(sums) - apply_log(sums.sum(axis=1, keepdims=True))
+        self.prior_ = apply_log(counts @ y_true / counts.sum())
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         return softmax(np.asarray(_TERM_SCALE * (X[:, self.n_columns :] @ self.logs_.T)) + self.prior_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
@@ -194,7 +194,7 @@ class HalvingSearch(BaseSearch):
     def _run_stages(self, run: SearchRun, drawn: list[tuple[dict[str, Any], Any]], by_members: bool) -> None:
         """One run of successive halving."""
         factor, growth = float(self.factor), run.evaluator.growth
-        n_stages = 1 + max(1, floor(np.log(max(2, len(drawn))) / np.log(factor)))
+        n_stages = 1 + max(1, _count_divisions(max(2, len(drawn)), factor))
         alive: list[Candidate] = []
         for stage in range(n_stages):
             share = factor ** (stage + 1 - n_stages)
@@ -295,3 +295,17 @@ def drop_models(run: SearchRun, kept: set[int] | None = None) -> None:
         holds_winner = one is best and run.evaluator.data.folds is None
         if not holds_winner and one.number not in (kept or ()):
             one.models = []
+
+
+def _count_divisions(number: int, factor: float) -> int:
+    """How often a number can be divided by the factor and be one at least; whole powers are exact.
+
+    Examples
+    --------
+    >>> _count_divisions(243, 3.0), _count_divisions(242, 3.0)
+    (5, 4)
+    """
+    count, rest = 0, float(number)
+    while rest >= factor:
+        count, rest = count + 1, rest / factor
+    return count

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from committee.exceptions import DataError
+from committee.losses import apply_log
 from committee.scoring import KnownProbabilities, KnownValues
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _find_fast(
     if name == "neg_log_loss":
         least = np.finfo(np.float64).eps
         own_class = [own[np.arange(len(y)), labels] / own.sum(axis=1) for own in predictions]
-        return _average(np.log(np.clip(np.stack(own_class, axis=1), least, 1.0 - least)))
+        return _average(apply_log(np.clip(np.stack(own_class, axis=1), least, 1.0 - least)))
     if name in ("roc_auc", "roc_auc_ovr") and len(classes) == 2:
         return _rank([own[:, 1] for own in predictions], labels == 1)
     return None

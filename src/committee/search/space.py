@@ -9,6 +9,7 @@ import numpy as np
 
 from committee.constraints import show_value
 from committee.exceptions import ParameterError
+from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ class RealRange:
         """The number below which a fraction u of the range lies."""
         if not self.log:
             return self.low + u * (self.high - self.low)
-        return float(min(self.high, max(self.low, np.exp(np.log(self.low) + u * np.log(self.high / self.low)))))
+        return float(min(self.high, max(self.low, _find_between(self.low, self.high, u))))
 
     def rvs(self, random_state: np.random.RandomState) -> float:
         """A number drawn from the range, as scikit-learn's samplers ask for it."""
@@ -85,12 +86,18 @@ class IntegerRange:
         """The number below which a fraction u of the range lies."""
         # Every number is the middle of a cell, so that the two at the ends are as likely as the others.
         low, high = self.low - 0.5, self.high + 0.5
-        value = np.exp(np.log(low) + u * np.log(high / low)) if self.log else low + u * (high - low)
+        value = _find_between(low, high, u) if self.log else low + u * (high - low)
         return int(min(self.high, max(self.low, np.floor(value + 0.5))))
 
     def rvs(self, random_state: np.random.RandomState) -> int:
         """A number drawn from the range, as scikit-learn's samplers ask for it."""
         return self.ppf(random_state.uniform())
+
+
+def _find_between(low: float, high: float, u: float) -> float:
+    """The number at a fraction u between two others, by their logarithms."""
+    first, whole = apply_log(np.array([low, high / low]))
+    return float(apply_exp(first + u * whole))
 
 
 def check_ends(bounds: RealRange | IntegerRange) -> None:

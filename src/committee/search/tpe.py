@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from committee.losses import apply_exp, apply_log
 from committee.search.space import SearchSpace, stack_points
 
 if TYPE_CHECKING:
@@ -118,6 +119,6 @@ def _measure_density(points: FloatArray, centres: FloatArray) -> FloatArray:
     widths = _find_widths(centres)
     inside = ndtr((1.0 - centres) / widths) - ndtr(-centres / widths)
     z = (points[:, None] - centres) / widths
-    bumps = np.exp(-0.5 * z**2) / (np.sqrt(2.0 * np.pi) * widths * inside)
-    density: FloatArray = np.log((bumps.sum(axis=1) + 1.0) / (len(centres) + 1.0))
+    bumps = apply_exp(-0.5 * z**2) / (np.sqrt(2.0 * np.pi) * widths * inside)
+    density: FloatArray = apply_log((bumps.sum(axis=1) + 1.0) / (len(centres) + 1.0))
     return density

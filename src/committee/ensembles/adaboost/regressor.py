@@ -67,6 +67,15 @@ _LARGEST_VOTE = 1e300
 _LARGEST_PRODUCT = 1e100  # a weight that may be multiplied by any prediction
 
 
+def _multiply_out(base: float, power: int) -> float:
+    """The power by products alone, which round in the same way on every processor."""
+    result = 1.0
+    while power:
+        result *= base if power & 1 else 1.0
+        base, power = base * base, power >> 1
+    return result
+
+
 class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
     r"""Boosting of regressors: each member is fitted with more weight on the rows that earlier members predicted badly.
 
@@ -159,7 +168,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
             elif error <= 0.0:  # perfect
                 beta, alpha = 0.0, 1.0
             else:
-                beta = error / (1.0 - error) if self.algorithm == "r2" else error ** int(self.power)
+                beta = error / (1.0 - error) if self.algorithm == "r2" else _multiply_out(error, int(self.power))
                 # A power may be too large for doubles, and so may be a learning rate.
                 with np.errstate(over="ignore"):
                     alpha = (
@@ -172,7 +181,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
             history.sample_weights.append(D)
             if end_step(on_progress, len(history)) or not 0.0 < beta < 1.0:
                 break
-            D = D * beta ** ((1.0 - losses) * self.learning_rate)
+            D = D * apply_exp(float(apply_log(np.asarray(beta))) * ((1.0 - losses) * self.learning_rate))
             if not D.any():  # every row is predicted so well that its weight vanishes
                 break
             D = normalize_exactly(D)

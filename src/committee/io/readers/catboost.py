@@ -146,7 +146,7 @@ class _TreeBuilder:
             raise refuse_file(_NAME, f"tree {number} must have {n_leaves} weights of leaves")
         nodes = np.arange(n_inner + n_leaves)
         # Level by level from the root; the last split is the first level, and the highest bit of a leaf.
-        level = np.floor(np.log2(nodes[:n_inner] + 1)).astype(int)
+        level = np.frexp(nodes[:n_inner] + 1.0)[1] - 1
         own = [splits[depth - 1 - k] for k in level.tolist()]
         inner = nodes < n_inner
         pad: list[Any] = [0] * n_leaves

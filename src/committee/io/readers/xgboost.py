@@ -12,6 +12,7 @@ from committee.io.readers.fitted_models import ForeignColumns, hold_boosted
 from committee.io.readers.node_tables import NodeTable, make_arena, refuse_file, round_thresholds
 from committee.io.readers.sources import read_json, read_source_bytes
 from committee.io.readers.ubjson import read_ubjson
+from committee.losses import apply_log
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -142,8 +143,8 @@ def _read_baseline(text: str, loss: str, n_scores: int) -> FloatArray:
     given = np.array([float(part) for part in str(text).strip("[]").split(",")], dtype=np.float32)
     mean = np.broadcast_to(given, (n_scores,)).astype(np.float64)
     if loss == "logistic":
-        return -np.log(1.0 / mean - 1.0)
-    return np.log(mean) if loss in ("poisson", "gamma", "tweedie") else mean
+        return -apply_log(1.0 / mean - 1.0)
+    return apply_log(mean) if loss in ("poisson", "gamma", "tweedie") else mean
 
 
 def _read_levels(model: dict[str, Any], kinds: list[str]) -> dict[int, AnyArray]:
