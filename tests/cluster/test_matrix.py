@@ -51,6 +51,10 @@ FAMILIES: dict[str, dict[str, Fit]] = {
         "gentle": lambda X, y, w: committee.AdaBoostClassifier(n_estimators=1, algorithm="gentle", random_state=1).fit(
             X, y, w
         ),
+        "arcing": lambda X, y, w: committee.ArcingClassifier(n_estimators=1, random_state=1).fit(X, y, w),
+        "resampled": lambda X, y, w: committee.AdaBoostClassifier(
+            committee.DecisionTreeClassifier(max_depth=2), n_estimators=1, method="resample", random_state=1
+        ).fit(X, y, w),
         "boosting of classes": lambda X, y, w: committee.HistGradientBoostingClassifier(max_iter=2, random_state=1).fit(
             X, y, w
         ),

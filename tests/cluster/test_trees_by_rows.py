@@ -13,6 +13,7 @@ from committee.data import Dataset
 from committee.data.blocks import BlockTable
 from committee.engines.block_trees import BlockTrees
 from tests.cluster.tables import MIXED, Y_CLASS, Y_VALUE, digest_model
+from tests.cluster.test_boosting import kill_at
 
 N_ROWS = 150
 WEIGHTS = np.random.default_rng(3).gamma(0.7, size=N_ROWS)
@@ -105,6 +106,23 @@ def test_driver_has_no_bins(
                 assert describe(model) == alone[name], (name, n_partitions)
         assert active.traffic.lost == 0
     assert caplog.text.count("with trees, by rows, is fitted on") == 2 * len(CASES)
+
+
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_worker_killed_in_mid_fit(
+    engine: str,
+    make_workers: Any,
+    folders: dict[tuple[str, int], Path],
+    alone: dict[str, tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With SIGKILL, while trees are grown; weights that the rows have got so far are not lost with it."""
+    with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
+        for lost, (name, number) in enumerate([("samme", 9), ("r2", 15)]):
+            target, make, _ = CASES[name]
+            kill_at(active.hosts, number, monkeypatch)
+            assert describe(make().fit(folders[target, 5], target, sample_weight="weight")) == alone[name]
+            assert active.traffic.lost == lost + 1
 
 
 def test_weights_stay_where_the_rows_are(folders: dict[tuple[str, int], Path], monkeypatch: pytest.MonkeyPatch) -> None:
