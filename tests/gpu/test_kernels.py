@@ -11,8 +11,8 @@ import pytest
 
 from committee import _core
 from committee.engines.gpu import Device, GpuBoosting
+from committee.engines.gpu.boosting_kernels import LOSSES
 from committee.engines.gpu.grower import TreeGrower
-from committee.engines.gpu.memory import _LOSSES
 from committee.engines.gpu.sources import read_program
 from committee.exceptions import EngineError
 from tests.gpu.comparing import Floats, bin_table, check_equal, make_params, make_table
@@ -44,7 +44,7 @@ def test_trees_have_the_same_bytes(device: Device, params: dict[str, Any]) -> No
     check_equal(device, X, (z > 0).astype(float), "logistic", **params)
 
 
-@pytest.mark.parametrize("loss", [name for name in _LOSSES[:6] if name != "logistic"])
+@pytest.mark.parametrize("loss", [name for name in LOSSES[:6] if name != "logistic"])
 def test_losses_have_the_same_bytes(device: Device, loss: str) -> None:
     X, z = make_table(1200, 4, missing=0.1)
     targets = {"squared_error": z, "exponential": (z > 0).astype(float)}
@@ -77,7 +77,7 @@ def test_many_features_are_taken_in_groups(device: Device) -> None:
 def test_words_of_many_rows_are_narrow(device: Device) -> None:
     X, z = make_table(40_000, 3, missing=0.1)
     gpu = check_equal(device, X, (z > 1).astype(float), "logistic", max_leaf_nodes=5, min_samples_leaf=20, n_rounds=1)
-    assert gpu._grower._narrow
+    assert gpu._grower.kernels.narrow
 
 
 @pytest.mark.parametrize("leaves", [0, 12])

@@ -75,7 +75,7 @@ class FitMemory:
         self._fit = np.zeros(1, FIT)
         self._loss, self._n_scores, self._given = loss, n_scores, target is None
         self.options = TreeOptions(data.described if isinstance(data, DeviceBins) else data, plan, params)
-        kernels = BoostingKernels.choose(
+        self.kernels = kernels = BoostingKernels.choose(
             plan, self.options, params, loss.name, n_scores, data.n_rows, given=self._given
         )
         self.incremental, self._fresh = kernels.incremental, kernels.fresh_loss is not None
