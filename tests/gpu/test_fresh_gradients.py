@@ -59,3 +59,13 @@ def test_memory_of_histograms_of_trees_grown_best_first(device: Device) -> None:
     gpu = check_equal(device, X, (z > 0).astype(float), "logistic", max_leaf_nodes=20, min_samples_leaf=0)
     # Two planes of 32-bit sums, of 256 bins in 32 lanes; a new one for each pair of nodes, and that of the root.
     assert gpu._grower._memories["histograms"].n_bytes == (2 * 4 * 256 * 32) * ((8 * 20 + 64) // 2 + 1)
+
+
+@pytest.mark.parametrize(("params", "n_slots"), [({"max_leaf_nodes": 3}, 48), ({"max_depth": 2}, 256)])
+def test_the_host_takes_finished_trees_before_there_are_too_many(
+    device: Device, params: dict[str, Any], n_slots: int
+) -> None:
+    X, z = make_table(60, 3)
+    gpu = check_equal(device, X, (z > 0).astype(float), "logistic", n_rounds=50, min_samples_leaf=0, **params)
+    assert gpu._grower.n_slots == n_slots
+    assert gpu.n_trees == 50

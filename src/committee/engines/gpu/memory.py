@@ -24,7 +24,9 @@ __all__ = ["FitMemory"]
 
 _AHEAD = 64
 """Nodes that best-first growth expands ahead of time, at most."""
-_MOST_CANDIDATES, _MOST_COUNTS, _MOST_SLOTS = 1024, 64, 256
+_MOST_CANDIDATES, _MOST_COUNTS = 1024, 64
+_MOST_SLOTS, _FEW_SLOTS = 256, 48
+"""Trees that stay on the device until the host takes them."""
 
 
 def _find_narrowest(target: FloatArray) -> AnyArray:
@@ -238,7 +240,9 @@ class FitMemory:
         n_found = self._n_groups + len(self.options.categories)
         items = limits["n_items"] * self._sizes["item"]
         tree = max_final * (FINAL_NODE.itemsize + 4 * self.options.n_words)
-        self.n_slots = max(n_scores, min(_MOST_SLOTS, (64 << 20) // tree))
+        # Trees without a fixed number of steps are waited for in any case.
+        most = _FEW_SLOTS if self._n_steps is None else _MOST_SLOTS
+        self.n_slots = max(n_scores, min(most, (64 << 20) // tree))
         sizes = {
             "scores": 8 * n_scores * self._n_rows,
             "items": items,
