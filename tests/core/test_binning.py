@@ -254,8 +254,18 @@ def test_more_rows_than_the_sample() -> None:
     assert (mapper.low(4).tolist(), mapper.high(4).tolist()) == ([0.0], [289.0])
     weights = np.ones(len(X))
     weights[::3] = 0.0
-    for n_jobs in (1, 2):
+    for n_jobs in (1, 2, 7):
         assert_same_mapper(fit(X, weights, n_jobs=n_jobs), fit(X[weights > 0]))
+
+
+def test_categories_that_are_missing_outside_the_sample() -> None:
+    n = 400_001
+    X = np.zeros((n, 2), dtype=np.float32)
+    outside = np.setdiff1d(np.arange(n), naive.sample_rows(n))
+    X[outside[[0, -1]], 1] = np.nan
+    for n_jobs in (1, 7):
+        mapper = BinMapper.fit(X, None, np.array([2, 2], dtype=np.uint32), 255, n_jobs)
+        assert mapper.has_missing.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -1,4 +1,7 @@
 // Learning the bins of a dense table.
+#include <array>
+#include <mutex>
+
 #include "binning/find_bins.hpp"
 #include "binning/training_rows.hpp"
 #include "committee/block_binning.hpp"
@@ -46,34 +49,29 @@ void return_memory() {
 #endif
 }
 
-// Learns one block of neighbouring columns after another; one per task.
+// Learns the bins of columns from the sample of the rows and then, where that is not all of them,
+// what only a pass over every row tells. The first is shared by columns, which have to be sorted;
+// the second by rows as well, so that many threads do not read few columns of a wide row each.
 template <class T>
-class BlockLearner {
+class ColumnLearner {
  public:
-  BlockLearner(const MatrixView& x, const TrainingRows& rows, std::span<const u32> n_levels,
-               int max_bins, InterruptWatch& watch)
-      : x_(x), rows_(rows), n_levels_(n_levels), max_bins_(max_bins), watch_(watch) {}
+  ColumnLearner(const MatrixView& x, const TrainingRows& rows, std::span<const u32> n_levels,
+                int max_bins, InterruptWatch& watch)
+      : x_(x),
+        rows_(rows),
+        n_levels_(n_levels),
+        max_bins_(max_bins),
+        watch_(watch),
+        columns_(x.n_cols),
+        scans_(rows.is_complete() ? 0 : x.n_cols, FullScan<T>({}, 0)) {}
 
-  void learn(std::size_t first_col, std::size_t n_cols, ColumnBins* out) {
-    const std::size_t n = rows_.sample.size;
-    AlignedBuffer<T> values(n * n_cols);
-    gather_columns(x_, rows_.sample, first_col, n_cols, values.data(), watch_);
-    const u64* weights = rows_.weights.empty() ? nullptr : rows_.weights.data();
-    DistinctValues<T> distinct(n, weights != nullptr);
-    std::vector<FullScan<T>> scans;
-    for (std::size_t c = 0; c < n_cols; ++c) {
-      watch_.poll();
-      const u32 levels = n_levels_[first_col + c];
-      if (levels > 0) {
-        out[c] = describe_categories(levels, has_missing_code(values.data() + c * n, n, levels));
-        if (!rows_.is_complete()) scans.emplace_back(std::span<const KeyOf<T>>(), 0);
-        continue;
-      }
-      distinct.collect(values.data() + c * n, weights, n);
-      out[c] = distinct.make_bins(max_bins_);
-      if (!rows_.is_complete()) scans.emplace_back(distinct.keys(), max_bins_);
-    }
-    if (!rows_.is_complete()) scan_all_rows(first_col, n_cols, scans, out);
+  std::vector<ColumnBins> learn(int n_threads) {
+    const std::size_t width = choose_block_columns(x_, n_threads);
+    parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
+      read_sample(block * width, std::min(width, x_.n_cols - block * width));
+    });
+    if (!rows_.is_complete()) read_all_rows(n_threads);
+    return std::move(columns_);
   }
 
  private:
@@ -82,33 +80,83 @@ class BlockLearner {
                        [&](T x) { return read_code(x, levels) == kMissingCode; });
   }
 
-  void scan_all_rows(std::size_t first_col, std::size_t n_cols, std::vector<FullScan<T>>& scans,
-                     ColumnBins* out) {
+  void read_sample(std::size_t first_col, std::size_t n_cols) {
+    const std::size_t n = rows_.sample.size;
+    AlignedBuffer<T> values(n * n_cols);
+    gather_columns(x_, rows_.sample, first_col, n_cols, values.data(), watch_);
+    const u64* weights = rows_.weights.empty() ? nullptr : rows_.weights.data();
+    DistinctValues<T> distinct(n, weights != nullptr);
+    for (std::size_t c = 0; c < n_cols; ++c) {
+      watch_.poll();
+      const std::size_t col = first_col + c;
+      const u32 levels = n_levels_[col];
+      if (levels > 0) {
+        columns_[col] =
+            describe_categories(levels, has_missing_code(values.data() + c * n, n, levels));
+        continue;
+      }
+      distinct.collect(values.data() + c * n, weights, n);
+      columns_[col] = distinct.make_bins(max_bins_);
+      if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
+    }
+  }
+
+  void read_all_rows(int n_threads) {
+    const std::size_t n_blocks = (x_.n_cols + kScanColumns - 1) / kScanColumns;
+    const std::size_t n_tiles = (rows_.all.size + kTileRows - 1) / kTileRows;
+    const std::size_t wanted = 2 * static_cast<std::size_t>(n_threads) / n_blocks;
+    const std::size_t n_parts = n_threads == 1 ? 1 : std::clamp<std::size_t>(wanted, 1, n_tiles);
+    parallel_for(n_blocks * n_parts, n_threads, [&](std::size_t task) {
+      const std::size_t part = task % n_parts, first_col = task / n_parts * kScanColumns;
+      scan_rows(first_col, std::min(kScanColumns, x_.n_cols - first_col),
+                n_tiles * part / n_parts * kTileRows,
+                std::min(n_tiles * (part + 1) / n_parts * kTileRows, rows_.all.size));
+    });
+    for (std::size_t c = 0; c < x_.n_cols; ++c) {
+      if (!columns_[c].categorical) scans_[c].finish(columns_[c]);
+    }
+  }
+
+  // Whole tiles of rows, from one to another. What is found does not depend on the order in which
+  // parts are merged.
+  void scan_rows(std::size_t first_col, std::size_t n_cols, std::size_t first_row,
+                 std::size_t last_row) {
+    std::unique_lock lock(mutex_);
+    const auto from = scans_.begin() + static_cast<std::ptrdiff_t>(first_col);
+    std::vector<FullScan<T>> scans(from, from + static_cast<std::ptrdiff_t>(n_cols));
+    lock.unlock();
+    std::array<bool, kScanColumns> missing{};
     T tile[kTileRows];
-    for (std::size_t first = 0; first < rows_.all.size; first += kTileRows) {
+    for (std::size_t first = first_row; first < last_row; first += kTileRows) {
       if (first % kPollTableRows == 0) watch_.poll();
-      const std::size_t count = std::min(kTileRows, rows_.all.size - first);
+      const std::size_t count = std::min(kTileRows, last_row - first);
       for (std::size_t c = 0; c < n_cols; ++c) {
         const u32 levels = n_levels_[first_col + c];
-        if (levels > 0 && out[c].has_missing) continue;
+        if (missing[c]) continue;
         gather_values(x_, rows_.all, first, count, first_col + c, tile);
         if (levels > 0) {
-          out[c].has_missing = has_missing_code(tile, count, levels);
+          missing[c] = has_missing_code(tile, count, levels);
         } else {
           scans[c].add(tile, count);
         }
       }
     }
+    lock.lock();
     for (std::size_t c = 0; c < n_cols; ++c) {
-      if (!out[c].categorical) scans[c].finish(out[c]);
+      scans_[first_col + c].merge(scans[c]);
+      columns_[first_col + c].has_missing |= missing[c];
     }
   }
 
+  static constexpr std::size_t kScanColumns = 16;  // whose values are read side by side
   const MatrixView& x_;
   const TrainingRows& rows_;
   std::span<const u32> n_levels_;
   int max_bins_;
   InterruptWatch& watch_;
+  std::vector<ColumnBins> columns_;
+  std::vector<FullScan<T>> scans_;
+  std::mutex mutex_;  // of what parts have found
 };
 
 std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& rows,
@@ -116,16 +164,10 @@ std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& r
                                       InterruptWatch& watch) {
   const double work = static_cast<double>(rows.sample.size) * static_cast<double>(x.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerThread);
-  const std::size_t width = choose_block_columns(x, n_threads);
-  std::vector<ColumnBins> columns(x.n_cols);
-  const auto learn = [&]<class T>(T, std::size_t block) {
-    const std::size_t first = block * width;
-    BlockLearner<T>(x, rows, n_levels, max_bins, watch)
-        .learn(first, std::min(width, x.n_cols - first), &columns[first]);
+  const auto learn = [&]<class T>(T) {
+    return ColumnLearner<T>(x, rows, n_levels, max_bins, watch).learn(n_threads);
   };
-  parallel_for((x.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
-    x.is_double ? learn(double(), block) : learn(float(), block);
-  });
+  std::vector<ColumnBins> columns = x.is_double ? learn(double()) : learn(float());
   if (work > kManyValues) return_memory();
   return columns;
 }

@@ -64,10 +64,14 @@ LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss
       drawn_(weights),
       records_(std::move(records)),
       gradients_(input.data->n_rows, loss.n_scores()),
-      scores_(input.data->n_rows * loss.n_scores(), 0.0),
+      scores_(input.data->n_rows * loss.n_scores()),
       shared_{input.data, &drawn_, &gradients_, &loss, input.target.data(), scores_.data()},
       leaves_(shared_, records_,
-              params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1, n_threads) {}
+              params.vector_leaves && loss.n_scores() > 1 ? loss.n_scores() + 1 : 1, n_threads) {
+  for_score_blocks([&](u32 k, std::size_t begin, std::size_t end) {
+    std::fill_n(scores_.data() + k * n_rows() + begin, end - begin, 0.0);
+  });
+}
 
 std::vector<LeafRows*> LocalRows::make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) {
   std::vector<LeafRows*> made;
@@ -90,13 +94,26 @@ std::size_t LocalRows::bytes() const {
   return bytes + scores_.size() * (sizeof(double) + sizeof(FixedGradientPair));
 }
 
+// use(score, begin, end): each thread has the same rows each time, which it is the first to touch.
+template <class Use>
+void LocalRows::for_score_blocks(Use&& use) {
+  const auto n_blocks = static_cast<std::size_t>(n_threads_);
+  parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
+    for (u32 k = 0; k < loss_.n_scores(); ++k)
+      use(k, n_rows() * block / n_blocks, n_rows() * (block + 1) / n_blocks);
+  });
+}
+
 void LocalRows::set_scores(const double* scores) {
-  std::copy_n(scores, scores_.size(), scores_.data());
+  for_score_blocks([&](u32 k, std::size_t begin, std::size_t end) {
+    std::copy_n(scores + k * n_rows() + begin, end - begin, scores_.data() + k * n_rows() + begin);
+  });
 }
 
 void LocalRows::add_constant(std::span<const double> per_score) {
-  for (u32 k = 0; k < per_score.size(); ++k)
-    for (std::size_t i = 0; i < n_rows(); ++i) scores_[k * n_rows() + i] += per_score[k];
+  for_score_blocks([&](u32 k, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) scores_[k * n_rows() + i] += per_score[k];
+  });
 }
 
 void LocalRows::add_tree(const StoredTree& stored, double factor) {

@@ -55,6 +55,8 @@ class LocalRows final : public BoostingRows {
  private:
   LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
             const BoostingParams& params, Records&& records, int n_threads);
+  template <class Use>
+  void for_score_blocks(Use&& use);
   void sum_losses(ExactMean& all, std::span<const u32> rows, ExactMean* some) const;
   // Rows of a tree that is grown beside others.
   struct Apart {

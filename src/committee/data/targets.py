@@ -162,9 +162,9 @@ def _encode_integers(y: AnyArray) -> tuple[AnyArray, IndexArray]:
     if span > max(_SMALL_RANGE, _DENSE_RANGE * len(y)):
         classes, inverse = np.unique(y, return_inverse=True)
         return classes, inverse.reshape(-1).astype(np.uint32)
-    offsets = y - y.dtype.type(low) if low >= 0 else y.astype(np.int64) - low
-    offsets = offsets.astype(np.intp, copy=False)
-    occurring = np.flatnonzero(np.bincount(offsets, minlength=span))
+    offsets = y if low == 0 else y - y.dtype.type(low) if low > 0 else y.astype(np.int64) - low
+    # The least and the greatest do occur.
+    occurring = np.arange(span) if span <= 2 else np.flatnonzero(np.bincount(offsets.astype(np.intp, copy=False)))
     if len(occurring) == span:
         labels = offsets.astype(np.uint32)
     else:
