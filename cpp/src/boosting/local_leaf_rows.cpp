@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kFillRows =
     512;  // rows between making their words and adding them to the histogram
+// Blocks for each thread: one that comes late, or is slow, leaves some of its share to the others.
+constexpr std::size_t kBlocksPerThread = 3;
 
 // Merges the first n_left rows with the others; both ascend. std::inplace_merge would ask for
 // memory.
@@ -137,22 +139,58 @@ i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::siz
   return total;
 }
 
+std::size_t LocalLeafRows::count_blocks() const {
+  return n_threads_ == 1 ? 1 : kBlocksPerThread * static_cast<std::size_t>(n_threads_);
+}
+
+i64* LocalLeafRows::part_histogram(std::size_t part) {
+  while (thread_histograms_.size() <= part)
+    thread_histograms_.push_back(
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+  return thread_histograms_[part];
+}
+
+i64* LocalLeafRows::take_part(HistogramParts& parts) {
+  i64* part;
+  {
+    const std::lock_guard lock(parts_mutex_);
+    if (!parts.free.empty()) {
+      part = parts.free.back();
+      parts.free.pop_back();
+      return part;
+    }
+    part = parts.begun ? parts.others.emplace_back(part_histogram(n_parts_taken_++)) : parts.whole;
+    parts.begun = true;
+  }
+  std::fill_n(part, n_entries_, i64{0});
+  return part;
+}
+
+void LocalLeafRows::give_part(HistogramParts& parts, i64* part) {
+  const std::lock_guard lock(parts_mutex_);
+  parts.free.push_back(part);
+}
+
 // Words of all rows and, where all of them grow the tree, their list, histogram and sum.
 i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
-  const std::size_t n = shared_.data->n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
+  const std::size_t n = shared_.data->n_rows, n_blocks = count_blocks();
   std::vector<i64> totals(n_blocks, 0);
+  HistogramParts parts{histogram, {}};
+  n_parts_taken_ = 0;
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
-    std::fill_n(own, n_entries_, i64{0});
+    i64* const own = all_ ? take_part(parts) : nullptr;
     const std::size_t last = n * (block + 1) / n_blocks;
     for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
       const std::size_t end = std::min(last, begin + kFillRows);
-      const i64 total = fill_root(start, begin, end, all_ ? own : nullptr);
+      const i64 total = fill_root(start, begin, end, own);
       if (!all_) continue;
       totals[block] += total;
       for (std::size_t i = begin; i < end; ++i) rows_[i].row = static_cast<u32>(i);
     }
+    if (own) give_part(parts, own);
   });
+  for (i64* const unused : partial_histograms().subspan(n_parts_taken_))
+    std::fill_n(unused, n_entries_, i64{0});
   return std::accumulate(totals.begin(), totals.end(), i64{0});
 }
 
@@ -165,8 +203,9 @@ i64 LocalLeafRows::add_sample(i64* histogram) {
     const std::size_t out_end = n_held_out_ * (block + 1) / n_blocks;
     for (std::size_t i = n_held_out_ * block / n_blocks; i < out_end; ++i)
       held_out_[i] = {out_sample_[i]};
-    records_.add_rows({rows_.data() + begin, 0, end - begin}, words(),
-                      block == 0 ? histogram : thread_histograms_[block - 1]);
+    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
+    std::fill_n(own, n_entries_, i64{0});
+    records_.add_rows({rows_.data() + begin, 0, end - begin}, words(), own);
     for (std::size_t i = begin; i < end; ++i)
       totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
   });

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "boosting/leaf_rows.hpp"
 
@@ -66,6 +67,12 @@ class LocalLeafRows final : public LeafRows {
   };
   class RowTest;
   struct StepBlock;
+  // A histogram that several threads add rows to: a part for each that is at it at a time.
+  struct HistogramParts {
+    i64* whole;
+    std::vector<i64*> others, free = {};
+    bool begun = false;
+  };
   struct RowLists {
     RowItem *rows, *scratch;
   };
@@ -81,8 +88,10 @@ class LocalLeafRows final : public LeafRows {
   Records::Words words() const { return {vectors_.data(), width_}; }
   std::vector<StepBlock> cut_lists(
       std::span<const std::pair<std::size_t, std::size_t>> lists) const;
-  void assign_histograms(std::span<StepBlock> blocks, std::span<StepSplit> splits);
+  std::size_t count_blocks() const;
   i64* part_histogram(std::size_t part);
+  i64* take_part(HistogramParts& parts);
+  void give_part(HistogramParts& parts, i64* part);
   std::vector<std::unique_ptr<const RowTest>> make_tests(
       std::size_t n, const std::function<const BoostSplit&(std::size_t)>& split) const;
   template <class Use>
@@ -103,7 +112,10 @@ class LocalLeafRows final : public LeafRows {
   AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
   std::vector<Range> ranges_;  // of each leaf
   std::vector<AlignedBuffer<i64>> thread_buffers_;
-  std::vector<i64*> thread_histograms_;  // of the root by n_threads_ - 1; steps may need more
+  std::vector<i64*> thread_histograms_;     // of the root by n_threads_ - 1; steps may need more
+  std::vector<HistogramParts> step_parts_;  // of the splits of a step
+  std::size_t n_parts_taken_ = 0;           // of thread_histograms_
+  std::mutex parts_mutex_;
 };
 
 // The rows of a leaf that lie in a block of all rows. They ascend: a thread that takes a block

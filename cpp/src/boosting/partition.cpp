@@ -88,7 +88,6 @@ StepRules LocalLeafRows::step_rules() const {
 struct LocalLeafRows::StepBlock {
   std::size_t split, begin, end;  // place in the list of rows
   bool alone;                     // the leaf has no other block
-  i64* histogram = nullptr;       // of the child that is wanted
   SplitSums sums = {};
   std::size_t left_to = 0, right_to = 0;  // where its rows will be
 };
@@ -99,8 +98,8 @@ std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
     std::span<const std::pair<std::size_t, std::size_t>> lists) const {
   std::size_t n_rows = 0;
   for (const auto& [begin, end] : lists) n_rows += end - begin;
-  const auto n_threads = static_cast<std::size_t>(n_threads_);
-  const std::size_t most = n_threads == 1 ? n_rows : std::max(kLeastBlock, n_rows / n_threads + 1);
+  const std::size_t most =
+      n_threads_ == 1 ? n_rows : std::max(kLeastBlock, n_rows / count_blocks() + 1);
   std::vector<StepBlock> blocks;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     const auto [begin, end] = lists[s];
@@ -111,28 +110,6 @@ std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
           {s, begin + n * b / n_blocks, begin + n * (b + 1) / n_blocks, n_blocks == 1});
   }
   return blocks;
-}
-
-// The parts of the histogram of a split are those of all of its blocks but the first.
-void LocalLeafRows::assign_histograms(std::span<StepBlock> blocks, std::span<StepSplit> splits) {
-  std::vector<std::size_t> n_parts(splits.size(), 0);
-  std::size_t n_used = 0;
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const std::size_t s = blocks[b].split;
-    if (splits[s].how.built == Side::none) continue;
-    const bool first = b == 0 || blocks[b - 1].split != s;
-    blocks[b].histogram = first ? splits[s].histogram : part_histogram(n_used++);
-    if (!first) ++n_parts[s];
-  }
-  for (std::size_t s = 0, first = 0; s < splits.size(); first += n_parts[s++])
-    splits[s].parts = std::span(thread_histograms_).subspan(first, n_parts[s]);
-}
-
-i64* LocalLeafRows::part_histogram(std::size_t part) {
-  while (thread_histograms_.size() <= part)
-    thread_histograms_.push_back(
-        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
-  return thread_histograms_[part];
 }
 
 // Partitions the rows of all blocks: in place those that are their leaf's only one, the others
@@ -195,19 +172,24 @@ void LocalLeafRows::split_leaves(std::span<StepSplit> splits) {
   for (const StepSplit& split : splits)
     lists.emplace_back(range_of(split.how.leaf).begin, range_of(split.how.leaf).end);
   std::vector<StepBlock> blocks = cut_lists(lists);
-  assign_histograms(blocks, splits);
+  step_parts_.clear();
+  for (const StepSplit& split : splits) step_parts_.push_back({split.histogram, {}});
+  n_parts_taken_ = 0;
   const auto tests = make_tests(
       splits.size(), [&](std::size_t s) -> const BoostSplit& { return *splits[s].how.by; });
   partition_blocks(
       blocks, {rows_.data(), scratch_.data()}, tests, [&](StepBlock& block, const RowItem* rows) {
         const std::size_t n_left = block.sums.n_left, n = block.end - block.begin;
         block.sums.left_weight = sum_row_weights({rows, n_left});
-        if (!block.histogram) return;
-        const bool is_left = splits[block.split].how.built == Side::left;
-        std::fill_n(block.histogram, n_entries_, i64{0});
+        const Side side = splits[block.split].how.built;
+        if (side == Side::none) return;
+        const bool is_left = side == Side::left;
         const RowsToAdd built{is_left ? rows : rows + n_left, 0, is_left ? n_left : n - n_left};
-        records_.add_rows(built, words(), block.histogram);
+        i64* const part = take_part(step_parts_[block.split]);
+        records_.add_rows(built, words(), part);
+        give_part(step_parts_[block.split], part);
       });
+  for (std::size_t s = 0; s < splits.size(); ++s) splits[s].parts = step_parts_[s].others;
   for (const StepBlock& block : blocks) {
     splits[block.split].sums.n_left += block.sums.n_left;
     splits[block.split].sums.left_weight += block.sums.left_weight;

@@ -80,13 +80,19 @@ inline std::size_t round_up(std::size_t n, std::size_t unit) {
   return (n + unit - 1) / unit * unit;
 }
 
+// Blocks for each thread, where there are several: one that comes late, or is slow, leaves some of
+// its share to the others. Each block reads all trees, so that they are not made smaller still.
+inline constexpr std::size_t kBlocksPerThread = 3;
+
 // Blocks of about `most` rows, as many for each thread; multiples of the sequence's groups.
 template <class Task>
 void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task) {
-  const std::size_t share = most * static_cast<std::size_t>(n_threads);
+  const auto threads = static_cast<std::size_t>(n_threads);
+  const std::size_t share = most * threads;
   const std::size_t n_blocks =
-      std::max<std::size_t>((n_rows + share - 1) / std::max<std::size_t>(share, 1), 1) *
-      static_cast<std::size_t>(n_threads);
+      std::max<std::size_t>((n_rows + share - 1) / std::max<std::size_t>(share, 1),
+                            n_threads > 1 ? kBlocksPerThread : 1) *
+      threads;
   const std::size_t block =
       round_up(std::max<std::size_t>((n_rows + n_blocks - 1) / n_blocks, 1), SplitSequence::kRows);
   parallel_for((n_rows + block - 1) / block, n_threads,
