@@ -238,38 +238,40 @@ CONTENDERS: dict[str, Callable[[Task, float], Trace]] = {
 # --- report ----------------------------------------------------------------------------------------------------------
 
 
-def list_rows(name: str, traces: dict[str, Trace], losses: dict[str, list[float]]) -> Iterator[str]:
+@dataclass
+class Outcome:
+    """What a contender did on a table: when it found candidates, their losses on test rows, and how many it saw."""
+
+    times: list[float]
+    losses: list[float]
+    n_candidates: int
+
+
+def run_contender(name: str, contender: str, budget: float, n_rows: int | None) -> Outcome | None:
+    """One contender on one table; None if its package is absent."""
+    warnings.filterwarnings("ignore", module="lightgbm")
+    task = load(name, TABLES[name], n_rows)
+    try:
+        trace = CONTENDERS[contender](task, budget)
+    except ImportError as error:
+        print(f"{contender} is left out: {error}", flush=True)
+        return None
+    losses = [task.measure(model.fit(task.X, task.y)) for _, model in trace.found]
+    print(name, contender, trace.n_candidates, losses[-1], flush=True)
+    return Outcome([seconds for seconds, _ in trace.found], losses, trace.n_candidates)
+
+
+def list_rows(name: str, outcomes: dict[str, Outcome]) -> Iterator[str]:
     """Rows of a Markdown table."""
-    own_times, own_losses = [seconds for seconds, _ in traces[OURS].found], losses[OURS]
-    for contender, trace in traces.items():
-        final, at = losses[contender][-1], trace.found[-1][0]
-        reached = ""
+    ours = outcomes[OURS]
+    for contender, own in outcomes.items():
+        final, at = own.losses[-1], own.times[-1]
+        reached = " | "
         if contender != OURS:
             # From when on all later candidates of ours are as good.
-            good = [k for k in range(len(own_losses)) if max(own_losses[k:]) <= final]
-            seconds = own_times[good[0]] if good else None
-            reached = " | ".join(("not", "")) if seconds is None else f"{seconds:.1f} | {at / seconds:.1f}"
-        else:
-            reached = " | "
-        yield f"| {name} | {contender} | {trace.n_candidates} | {at:.1f} | {final:.5f} | {reached} |"
-
-
-def run_table(name: str, classify: bool, budget: float, n_rows: int | None) -> list[str]:
-    """All contenders on a table, one after the other; rows of a Markdown table."""
-    warnings.filterwarnings("ignore", module="lightgbm")
-    task = load(name, classify, n_rows)
-    traces: dict[str, Trace] = {}
-    losses: dict[str, list[float]] = {}
-    for contender, run in CONTENDERS.items():
-        try:
-            trace = run(task, budget)
-        except ImportError as error:
-            print(f"{contender} is left out: {error}", flush=True)
-            continue
-        traces[contender] = trace
-        losses[contender] = [task.measure(model.fit(task.X, task.y)) for _, model in trace.found]
-        print(name, contender, trace.n_candidates, losses[contender][-1], flush=True)
-    return list(list_rows(name, traces, losses))
+            good = [k for k in range(len(ours.losses)) if max(ours.losses[k:]) <= final]
+            reached = f"{ours.times[good[0]]:.1f} | {at / ours.times[good[0]]:.1f}" if good else "not | "
+        yield f"| {name} | {contender} | {own.n_candidates} | {at:.1f} | {final:.5f} | {reached} |"
 
 
 def main(words: list[str] | None = None) -> None:
@@ -279,15 +281,17 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     add_lanes(parser)
     arguments = parser.parse_args(words)
-    budget, tables = arguments.budget, dict(TABLES)
+    budget, tables = arguments.budget, list(TABLES)
     if arguments.quick:
-        budget, tables = 4.0, dict(list(tables.items())[:2])
+        budget, tables = 4.0, tables[:2]
     load_before, n_rows = measure_load(), 1_500 if arguments.quick else None
-    calls = [(name, classify, budget, n_rows) for name, classify in tables.items()]
+    calls = [(name, contender, budget, n_rows) for name in tables for contender in CONTENDERS]
+    found = iter(run_in_lanes(run_contender, calls, arguments.lanes, THREADS))
+    outcomes = {name: {who: own for who in CONTENDERS if (own := next(found)) is not None} for name in tables}
     lines = [
         "| table | contender | candidates | best at, s | test loss | ours at, s | times |",
         "|---|---|---|---|---|---|---|",
-        *itertools.chain(*run_in_lanes(run_table, calls, arguments.lanes, THREADS)),
+        *itertools.chain(*(list_rows(name, own) for name, own in outcomes.items())),
     ]
     page = ["# Tuning", "", "`python -m benchmarks.tuning`", "", *lines, ""]
     page += [*str(__doc__).split("\n\n", 1)[1].strip().splitlines(), ""]

@@ -53,8 +53,15 @@ def test_the_fast_preset() -> None:
     assert rounds <= 240
     boosted = [member for member in model.estimators_ if hasattr(member, "models")]
     assert all(len(member.models) == 3 for member in boosted)
+    assert {one.learning_rate for member in boosted for one in member.models} == {0.1}
     named = CommitteeClassifier(preset="fast", portfolio=["naive bayes"], random_state=0).fit(X, Y)
     assert {row["name"] for row in named.leaderboard_} == {"prior", "naive bayes"}
+
+
+def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
+    models = [CommitteeClassifier(preset=preset, portfolio=["linear"], random_state=0) for preset in ("fast", "best")]
+    steps = [[member.max_steps for member in one.fit(X, Y).estimators_ if hasattr(member, "coef_")] for one in models]
+    assert steps == [[40], [200]]
 
 
 def test_the_best_preset_has_ten_folds_and_large_forests() -> None:

@@ -129,7 +129,20 @@ class LinearMember(BaselineMember):
 
     With singular values s of the centred table, the penalty a leaves d(a) = sum s² / (s² + a) degrees of freedom; the
     penalty with the least n |residuals|² / (n - 1 - d(a))² is taken [Golub1979].
+
+    Parameters
+    ----------
+    classify, categories
+        As in `BaselineMember`.
+    max_steps : int, default=200
+        Steps of the logistic regression.
     """
+
+    max_steps = _MAX_STEPS  # of members from model files, which do not hold it
+
+    def __init__(self, classify: bool, categories: Sequence[int] = (), max_steps: int = _MAX_STEPS) -> None:
+        super().__init__(classify, categories)
+        self.max_steps = max_steps
 
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         self.encoding_ = fit_encoding(X, counts, self.categories)
@@ -144,7 +157,7 @@ class LinearMember(BaselineMember):
         n_classes = y_true.shape[1]
         if n_classes == 1:
             return np.zeros((1, table.shape[1])), np.zeros(1)
-        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=_MAX_STEPS)
+        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=self.max_steps)
         with warnings.catch_warnings():
             # A model that has nearly converged is as good a member.
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -153,16 +153,18 @@ class FitContext:
         assert kind is not None
         if issubclass(kind, WordMember):
             return kind(classify=self.classify, categories=self.categories, n_columns=self.n_columns)
+        preset = PRESETS[self.preset]
+        if issubclass(kind, LinearMember) and preset.linear_steps is not None:
+            return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
         if issubclass(kind, BaselineMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
         params = dict(entry.params)
-        n_trees = PRESETS[self.preset].n_trees
-        if entry.source == "oob" and n_trees is not None:
-            params["n_estimators"] = n_trees
+        if entry.source == "oob" and preset.n_trees is not None:
+            params["n_estimators"] = preset.n_trees
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
-            params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
+            params["learning_rate"] = preset.learning_rate or (0.05 if self.n_classes <= 2 else 0.1)
             if self.n_columns >= _WIDE:
                 params["max_bins"] = _WIDE_BINS
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)

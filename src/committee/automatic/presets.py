@@ -21,6 +21,10 @@ class Preset:
         The maximum number of boosting rounds; None for the bounds of the portfolio.
     n_trees : int or None
         Trees of forests; None for the number of the portfolio.
+    learning_rate : float or None
+        Of boosting; None for the rates of the portfolio.
+    linear_steps : int or None
+        The maximum number of steps of logistic regression; None for the number of the member.
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     """
@@ -29,6 +33,8 @@ class Preset:
     n_folds: int = 5
     max_rounds: int | None = None
     n_trees: int | None = None
+    learning_rate: float | None = None
+    linear_steps: int | None = None
     keeps_shallow: bool = False
 
 
@@ -36,7 +42,7 @@ _FAST = ("boosting", "linear of words", "extra trees", "linear", "shallow boosti
 
 #: By name; ``"balanced"`` is the default.
 PRESETS = {
-    "fast": Preset(_FAST, n_folds=3, max_rounds=240, n_trees=100),
+    "fast": Preset(_FAST, n_folds=3, max_rounds=240, n_trees=100, learning_rate=0.1, linear_steps=40),
     "balanced": Preset(),
     "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True),
 }
