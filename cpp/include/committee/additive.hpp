@@ -25,7 +25,7 @@ struct AdditiveParams {
   // early if the loss of the rows held out no longer falls.
   u32 smooth_cycles = 0, smooth_pair_cycles = 0;
   double smooth_rate = 0.5;
-  double tolerance = 1e-5;  // what is less than this share of the loss smaller is not counted
+  double tolerance = 1e-4;  // share of the first loss; smaller decreases are not counted
 };
 
 struct AdditiveInput {

@@ -106,6 +106,9 @@ AdditiveBag::AdditiveBag(const AdditiveInput& input, const AdditiveParams& param
       input.loss->find_baseline({input.target.data(), scores_.data(), n_rows_}, n_rows_, weights_);
   for (u32 k = 0; k < n_scores_; ++k)
     std::fill_n(scores_.data() + k * n_rows_, n_rows_, baseline_[k]);
+  // Of the loss without any term, not of the latest one: where classes can be told apart without an
+  // error, the loss becomes smaller by a like share in every cycle, for ever.
+  if (!measured_.empty()) least_decrease_ = params.tolerance * std::abs(measure());
 }
 
 void AdditiveBag::start(std::span<const AdditiveTerm> terms) {
@@ -364,7 +367,7 @@ void AdditiveBag::note_cycle() {
     best_loss_ = loss;
     keep_tables();
   }
-  if (loss < counted_loss_ - params_.tolerance * std::abs(counted_loss_)) {
+  if (loss < counted_loss_ - least_decrease_) {
     counted_loss_ = loss;
     counted_cycle_ = n_cycles_;
   }

@@ -11,7 +11,7 @@ namespace committee {
 
 struct BoostingBlock::State {
   State(std::shared_ptr<const BinnedMatrix> table, int n_jobs)
-      : data(std::move(table)), n_threads(choose_threads(n_jobs, 0.0, 1.0, 1.0)) {}
+      : data(std::move(table)), n_threads(choose_threads(n_jobs, 0.0, 1.0)) {}
 
   using Commands = std::map<std::string, BlockValues (*)(State&, const BlockValues&)>;
   static void list_growth(Commands& commands);

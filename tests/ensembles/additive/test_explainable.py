@@ -286,3 +286,11 @@ def test_progress_is_reported(capsys):
     X, y = load_diabetes(return_X_y=True)
     ExplainableBoostingRegressor(max_iter=20, interactions=1, verbose=1, **FEW).fit(X, y)
     assert "Cycles" in capsys.readouterr().err
+
+
+def test_classes_without_errors_do_not_take_all_cycles():
+    # The loss falls for ever, by a like share of itself in every cycle, which soon is little of the first loss.
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = ExplainableBoostingClassifier(max_iter=5000, interactions=0, outer_bags=1, random_state=0)
+    assert model.fit(X, X[:, 0] > 0).n_iter_ < 2500
+    assert model.set_params(tol=0.0).fit(X, X[:, 0] > 0).n_iter_ == 5000

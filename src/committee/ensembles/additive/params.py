@@ -77,7 +77,7 @@ AdditivePatience: TypeAlias = Annotated[
 ]
 AdditiveTol: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0)],
-    "A loss is smaller than another only if it is by more than this share of it.",
+    "A loss is smaller than another only if it is by more than this share of the loss without any term.",
 ]
 AdditiveValueLoss: TypeAlias = Annotated[
     Literal["squared_error", "poisson", "gamma"],
