@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "committee/types.hpp"
 
@@ -92,6 +93,21 @@ template <class T>
 ReadOnlyArray<T> view_array(const T* data, std::initializer_list<std::size_t> shape,
                             nb::handle owner, std::initializer_list<std::int64_t> strides = {}) {
   return ReadOnlyArray<T>(data, shape, owner, strides);
+}
+
+// What a property means, as a pointer: the length of an array is part of its type, and nanobind
+// would compile fields of one type once for each length.
+inline const char* describe(const char* meaning) {
+  return meaning;
+}
+
+// A property that is a copy of a vector.
+template <class Class, class T>
+void bind_vector(nb::class_<Class>& c, const char* name, std::vector<T> Class::* field,
+                 const char* meaning) {
+  c.def_prop_ro(
+      name, [field](const Class& self) { return own_array<T>(std::vector<T>(self.*field)); },
+      nb::rv_policy::automatic, meaning);
 }
 
 }  // namespace committee

@@ -181,8 +181,8 @@ void bind_boosting_params(nb::module_& m) {
   nb::class_<BoostingParams> c(m, "BoostingParams", "What boosting may be told, by name.");
   c.def(nb::init<>());
   std::vector<std::string> fields;
-#define COMMITTEE_BIND(type, name, value, meaning) \
-  c.def_rw(#name, &BoostingParams::name, meaning); \
+#define COMMITTEE_BIND(type, name, value, meaning)           \
+  c.def_rw(#name, &BoostingParams::name, describe(meaning)); \
   fields.emplace_back(#name);
   COMMITTEE_BOOSTING_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND

@@ -28,51 +28,38 @@ std::span<const BinnedTreeNode> view_nodes(const NodeBytes& bytes) {
 }
 
 void bind_plan_fields(nb::module_& m) {
-  const auto own = [](const std::vector<u32>& values) {
-    return own_array<u32>(std::vector<u32>(values));
-  };
-  nb::class_<BoostingPlan>(m, "BoostingPlan", "How the words of a fit are made of gradients.")
-      .def_ro("gradient_shift", &BoostingPlan::gradient_shift, "bits cut off a gradient")
-      .def_ro("hessian_shift", &BoostingPlan::hessian_shift, "bits cut off a hessian")
-      .def_ro("stochastic", &BoostingPlan::stochastic, "rounded by chance")
-      .def_ro("repeated", &BoostingPlan::repeated, "a row of weight w is the row w times")
-      .def_ro("incremental", &BoostingPlan::incremental, "gradients are kept from round to round")
-      .def_ro("total_weight", &BoostingPlan::total_weight, "weight of all rows, in units")
-      .def_ro("weight_unit", &BoostingPlan::weight_unit, "rows that a unit of weight counts as")
-      .def_prop_ro(
-          "weights", [own](const BoostingPlan& self) { return own(self.weights); },
-          nb::rv_policy::automatic, "weights in units; empty: all one")
-      .def_prop_ro(
-          "positions", [own](const BoostingPlan& self) { return own(self.positions); },
-          nb::rv_policy::automatic, "numbers that rounding by chance goes by; empty: the rows")
-      .def_prop_ro(
-          "n_bins", [own](const BoostingPlan& self) { return own(self.n_bins); },
-          nb::rv_policy::automatic, "value bins of each column, or levels of a category")
-      .def_prop_ro(
-          "kinds", [own](const BoostingPlan& self) { return own(self.kinds); },
-          nb::rv_policy::automatic,
-          "of each column: 0 numbers, 1 a category, 2 one of many levels");
+  nb::class_<BoostingPlan> plan(m, "BoostingPlan", "How the words of a fit are made of gradients.");
+  plan.def_ro("gradient_shift", &BoostingPlan::gradient_shift, describe("bits cut off a gradient"))
+      .def_ro("hessian_shift", &BoostingPlan::hessian_shift, describe("bits cut off a hessian"))
+      .def_ro("stochastic", &BoostingPlan::stochastic, describe("rounded by chance"))
+      .def_ro("repeated", &BoostingPlan::repeated, describe("a row of weight w is the row w times"))
+      .def_ro("incremental", &BoostingPlan::incremental,
+              describe("gradients are kept from round to round"))
+      .def_ro("total_weight", &BoostingPlan::total_weight, describe("weight of all rows, in units"))
+      .def_ro("weight_unit", &BoostingPlan::weight_unit,
+              describe("rows that a unit of weight counts as"));
+  bind_vector(plan, "weights", &BoostingPlan::weights, "weights in units; empty: all one");
+  bind_vector(plan, "positions", &BoostingPlan::positions,
+              "numbers that rounding by chance goes by; empty: the rows");
+  bind_vector(plan, "n_bins", &BoostingPlan::n_bins,
+              "value bins of each column, or levels of a category");
+  bind_vector(plan, "kinds", &BoostingPlan::kinds,
+              "of each column: 0 numbers, 1 a category, 2 one of many levels");
 }
 
 void bind_row_draws(nb::module_& m) {
-  const auto own = [](const std::vector<u32>& values) {
-    return own_array<u32>(std::vector<u32>(values));
-  };
-  nb::class_<RoundRows>(m, "RoundRows", "The rows of a round.")
-      .def_ro("gradient_shift", &RoundRows::gradient_shift, "bits cut off a gradient")
-      .def_ro("hessian_shift", &RoundRows::hessian_shift, "bits cut off a hessian")
-      .def_ro("stochastic", &RoundRows::stochastic, "rounded by chance")
-      .def_ro("repeated", &RoundRows::repeated, "a row of weight w is the row w times")
-      .def_ro("weight_unit", &RoundRows::weight_unit, "rows that a unit of weight counts as")
-      .def_prop_ro(
-          "sample", [own](const RoundRows& self) { return own(self.sample); },
-          nb::rv_policy::automatic, "rows that take part, ascending")
-      .def_prop_ro(
-          "held_out", [own](const RoundRows& self) { return own(self.held_out); },
-          nb::rv_policy::automatic, "rows of positive weight that do not, ascending")
-      .def_prop_ro(
-          "weights", [own](const RoundRows& self) { return own(self.weights); },
-          nb::rv_policy::automatic, "weights of all rows in units; empty: those of the fit");
+  nb::class_<RoundRows> rows(m, "RoundRows", "The rows of a round.");
+  rows.def_ro("gradient_shift", &RoundRows::gradient_shift, describe("bits cut off a gradient"))
+      .def_ro("hessian_shift", &RoundRows::hessian_shift, describe("bits cut off a hessian"))
+      .def_ro("stochastic", &RoundRows::stochastic, describe("rounded by chance"))
+      .def_ro("repeated", &RoundRows::repeated, describe("a row of weight w is the row w times"))
+      .def_ro("weight_unit", &RoundRows::weight_unit,
+              describe("rows that a unit of weight counts as"));
+  bind_vector(rows, "sample", &RoundRows::sample, "rows that take part, ascending");
+  bind_vector(rows, "held_out", &RoundRows::held_out,
+              "rows of positive weight that do not, ascending");
+  bind_vector(rows, "weights", &RoundRows::weights,
+              "weights of all rows in units; empty: those of the fit");
   nb::class_<RowDraws>(m, "RowDraws", "Draws the rows of rounds as Boosting does.")
       .def(
           "__init__",

@@ -22,7 +22,8 @@ void bind_sampling(nb::module_& m) {
   nb::class_<RowSampling> c(m, "RowSampling",
                             "Which rows and features a member of an ensemble sees.");
   c.def(nb::init<>());
-#define COMMITTEE_BIND(type, name, value, meaning) c.def_rw(#name, &RowSampling::name, meaning);
+#define COMMITTEE_BIND(type, name, value, meaning) \
+  c.def_rw(#name, &RowSampling::name, describe(meaning));
   COMMITTEE_SAMPLING_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND
   c.def_rw("strata", &RowSampling::strata, "per row: number of its stratum or group",

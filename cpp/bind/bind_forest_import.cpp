@@ -15,10 +15,6 @@ namespace {
 using ByteVector = Vector<u8>;
 
 void bind_sample(nb::module_& m) {
-  const auto own = [](const auto& values) {
-    using T = typename std::decay_t<decltype(values)>::value_type;
-    return own_array<T>(std::vector<T>(values));
-  };
   nb::class_<ForestSample> c(m, "ForestSample",
                              "Weights and targets of the trees of a forest in fixed point.");
   c.def_ro("n_rows", &ForestSample::n_rows, "rows of the table")
@@ -40,10 +36,7 @@ void bind_sample(nb::module_& m) {
             return view_array<u8>(self.p->weights.data(), {self.p->weights.size()}, self.h);
           },
           nb::rv_policy::automatic, "the weights of each tree's rows, as bytes");
-#define COMMITTEE_BIND(name, meaning)                                                              \
-  c.def_prop_ro(                                                                                   \
-      #name, [own](const ForestSample& self) { return own(self.name); }, nb::rv_policy::automatic, \
-      meaning);
+#define COMMITTEE_BIND(name, meaning) bind_vector(c, #name, &ForestSample::name, meaning);
   COMMITTEE_BIND(n_items, "rows of positive weight of each tree")
   COMMITTEE_BIND(weight_unit, "weight of a unit")
   COMMITTEE_BIND(offset, "target that zero stands for")

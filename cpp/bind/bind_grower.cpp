@@ -19,8 +19,8 @@ void bind_params(nb::module_& m) {
   nb::class_<GrowParams> c(m, "GrowParams", "The parameters of a tree, by name.");
   c.def(nb::init<>());
   std::vector<std::string> fields;
-#define COMMITTEE_BIND(type, name, value, meaning) \
-  c.def_rw(#name, &GrowParams::name, meaning);     \
+#define COMMITTEE_BIND(type, name, value, meaning)       \
+  c.def_rw(#name, &GrowParams::name, describe(meaning)); \
   fields.emplace_back(#name);
   COMMITTEE_GROW_FIELDS(COMMITTEE_BIND)
 #undef COMMITTEE_BIND

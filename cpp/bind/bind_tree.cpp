@@ -39,13 +39,16 @@ BoundTrees strip_trees(const BoundTrees& self) {
 }
 
 void bind_arrays(nb::class_<BoundTrees>& c) {
-#define COMMITTEE_BIND(name, dtype)                             \
-  c.def_prop_ro(                                                \
-      #name,                                                    \
-      [](nb::pointer_and_handle<BoundTrees> self) {             \
-        return view_tree_array(self.p->trees(), #name, self.h); \
-      },                                                        \
-      nb::sig("def " #name "(self, /) -> " COMMITTEE_NDARRAY(dtype)));
+  const auto bind = [&](const char* name, const char* signature) {
+    c.def_prop_ro(
+        name,
+        [name](nb::pointer_and_handle<BoundTrees> self) {
+          return view_tree_array(self.p->trees(), name, self.h);
+        },
+        nb::sig(signature));
+  };
+#define COMMITTEE_BIND(name, dtype) \
+  bind(#name, "def " #name "(self, /) -> " COMMITTEE_NDARRAY(dtype));
   COMMITTEE_BIND(nodes, void)
   COMMITTEE_BIND(node_offsets, uint64)
   COMMITTEE_BIND(leaf_offsets, uint64)
@@ -56,12 +59,7 @@ void bind_arrays(nb::class_<BoundTrees>& c) {
   COMMITTEE_BIND(node_impurity, float64)
 #undef COMMITTEE_BIND
   // Counts of 1, 2 or 4 bytes, or numbers.
-  c.def_prop_ro(
-      "values",
-      [](nb::pointer_and_handle<BoundTrees> self) {
-        return view_tree_array(self.p->trees(), "values", self.h);
-      },
-      nb::sig("def values(self, /) -> numpy.typing.NDArray"));
+  bind("values", "def values(self, /) -> numpy.typing.NDArray");
 }
 
 // Trees made of trees.

@@ -164,6 +164,12 @@ FillTable<Accumulator> list_fills(const Accumulator& accumulator) {
     }(std::make_integer_sequence<int, kBatch>());
   });
 }
+// They are many: compiled once, in split/histogram.cpp.
+extern template FillTable<BinaryAccumulator> list_fills(const BinaryAccumulator&);
+extern template FillTable<ClassAccumulator<u32>> list_fills(const ClassAccumulator<u32>&);
+extern template FillTable<ClassAccumulator<u64>> list_fills(const ClassAccumulator<u64>&);
+extern template FillTable<MomentAccumulator<false>> list_fills(const MomentAccumulator<false>&);
+extern template FillTable<MomentAccumulator<true>> list_fills(const MomentAccumulator<true>&);
 
 // Zeroes the touched groups of one feature's histogram.
 template <class Element>

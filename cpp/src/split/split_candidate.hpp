@@ -195,20 +195,17 @@ class SortedRowsFinder : public SplitFinder<Accumulator> {
  public:
   using Element = typename Accumulator::Element;
   using Item = typename Accumulator::Item;
-  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) final { return refuse(); }
+  bool scan_bins(const Element*, u64, const FeatureView&, Candidate&) final { refuse(); }
   std::size_t most_few() const final { return 0; }
   bool scan_few(std::span<const u16>, const Item*, const FeatureView&, Candidate&) final {
-    return refuse();
+    refuse();
   }
   void take_single(std::span<const SingleBoundary>, const Element*, Candidate&) final { refuse(); }
   bool scan_categories(std::span<const CategoryCell<Element>>, bool, const FeatureView&,
                        Candidate&) final {
-    return refuse();
-  }
-  const Element* best_left() const final {
     refuse();
-    return nullptr;
   }
+  const Element* best_left() const final { refuse(); }
 
  protected:
   static u32 code_of(const SortedRows& rows, std::size_t i) {
@@ -219,7 +216,9 @@ class SortedRowsFinder : public SplitFinder<Accumulator> {
   }
 
  private:
-  static bool refuse() { throw std::logic_error("the criterion has no histogram form"); }
+  [[noreturn]] static void refuse() {
+    throw std::logic_error("the criterion has no histogram form");
+  }
 };
 
 template <class Accumulator>

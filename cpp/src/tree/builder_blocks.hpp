@@ -22,6 +22,15 @@ struct TreeBuilder<Accumulator>::DividedNode {
   bool left_wanted = false, right_wanted = false, is_left_built = false;
 };
 
+// Cells of one child out of its parent's, which are the other child's then.
+template <class Element>
+void take_cells(std::span<const i64> cells, Element* child, Element* parent) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    child[i] = static_cast<Element>(cells[i]);
+    parent[i] -= child[i];
+  }
+}
+
 template <class Accumulator>
 TreePart TreeBuilder<Accumulator>::grow_over(RemoteNodes& blocks) {
   TreePart part;
@@ -189,11 +198,7 @@ std::vector<typename TreeBuilder<Accumulator>::Node> TreeBuilder<Accumulator>::d
     right.total = std::move(own.right);
     if (own.left_wanted || own.right_wanted) {
       auto built = std::make_unique<AlignedBuffer<Element>>(n_cells);
-      Element* const from = own.node.dense->data();
-      for (std::size_t i = 0; i < n_cells; ++i) {
-        built->data()[i] = static_cast<Element>(cells[i]);
-        from[i] -= built->data()[i];
-      }
+      take_cells({cells, n_cells}, built->data(), own.node.dense->data());
       cells += n_cells;
       (own.is_left_built ? left : right).dense = std::move(built);
       (own.is_left_built ? right : left).dense = std::move(own.node.dense);

@@ -8,28 +8,13 @@
 #include "split/split_candidate.hpp"
 #include "split/threshold.hpp"
 #include "tree/dense_histograms.hpp"
+#include "tree/gather_bins.hpp"
 #include "tree/growth_context.hpp"
 
 namespace committee {
 
 inline constexpr std::size_t kPollRows = 4096;      // a feature of so many rows may take a while
 inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entries may, too
-
-// A lane a feature.
-using BinLanes [[gnu::vector_size(kBatch)]] = u8;
-
-// The range of the bins of up to kBatch features over some rows. Missing is the largest code; a
-// step up wraps it to zero, so that it does not count as the largest bin.
-struct BinRange {
-  BinLanes lo = BinLanes{} - 1, hi_next = BinLanes{}, lo_next = BinLanes{} - 1;
-
-  void take(BinLanes bins) {
-    const BinLanes next = bins + 1;
-    lo = bins < lo ? bins : lo;
-    hi_next = next > hi_next ? next : hi_next;
-    lo_next = next < lo_next ? next : lo_next;
-  }
-};
 
 // A lane a feature, wide enough for the weight of some rows.
 using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;

@@ -19,7 +19,7 @@ class TreeBuilder {
   ~TreeBuilder();
   TreePart grow();
   // The same over rows that lie in blocks elsewhere (tree/builder_blocks.hpp).
-  TreePart grow_over(RemoteNodes& blocks);
+  [[gnu::cold]] TreePart grow_over(RemoteNodes& blocks);
   // Of the tree that was grown.
   RouteCounts count_nodes() const;
 
@@ -53,16 +53,16 @@ class TreeBuilder {
   void bound_children(const Node& node, Node& left, Node& right) const;
   std::shared_ptr<const std::vector<u32>> allowed_features(const std::vector<u64>& groups) const;
 
-  // Over blocks.
+  // Over blocks. Their steps wait for answers: small code, which compiles faster, is as good.
   struct DividedNode;
-  std::vector<Node> take_batch(NodeQueue<Node>& queue, u32& n_leaves) const;
-  DividedNode plan_division(Node node, TreePart& part, RemoteNodes& blocks) const;
-  bool may_divide(u32 depth, const std::vector<Element>& total, Worker& worker) const;
-  void open_remote(std::vector<Node> nodes, TreePart& part, Worker& worker, NodeQueue<Node>& queue,
-                   RemoteNodes& blocks);
-  std::vector<Node> divide_remote(std::vector<Node> batch, TreePart& part, Worker& worker,
-                                  RemoteNodes& blocks);
-  void close_remote(TreePart& part, RemoteNodes& blocks) const;
+  [[gnu::cold]] std::vector<Node> take_batch(NodeQueue<Node>& queue, u32& n_leaves) const;
+  [[gnu::cold]] DividedNode plan_division(Node node, TreePart& part, RemoteNodes& blocks) const;
+  [[gnu::cold]] bool may_divide(u32 depth, const std::vector<Element>& total, Worker& worker) const;
+  [[gnu::cold]] void open_remote(std::vector<Node> nodes, TreePart& part, Worker& worker,
+                                 NodeQueue<Node>& queue, RemoteNodes& blocks);
+  [[gnu::cold]] std::vector<Node> divide_remote(std::vector<Node> batch, TreePart& part,
+                                                Worker& worker, RemoteNodes& blocks);
+  [[gnu::cold]] void close_remote(TreePart& part, RemoteNodes& blocks) const;
 
   // The search in a node.
   bool find_split(Node& node, Worker& worker);
