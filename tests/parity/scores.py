@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-FEW, MANY = 5, 60
-"""Seeds, each a split of its own. Two equal learners differ by more than one standard error over five seeds in a fifth
-of all comparisons, so where they do, it is looked at over sixty, and two standard errors are what counts."""
+FEW = 5
+STAGES = ((FEW, 1.0), (20, 0.5), (60, 2.0))
+"""Numbers of seeds, each a split of its own, and how many standard errors ours may be worse by. Two equal learners
+differ by more than one standard error over five seeds in a fifth of all comparisons, so where they do, it is looked at
+over twenty; and where these are not clear, over sixty, and two standard errors are what counts."""
 FLOOR = 0.002
 """Differences below this are no difference (accuracy or R2)."""
 
@@ -81,9 +83,9 @@ class Contest:
 
 
 def check_no_worse(contest: Contest, label: str, first: Comparison | None = None) -> None:
-    """Within one standard error over few seeds, or else within two over many; `first` has few seeds."""
+    """Within the standard errors of a stage, or else of a later one with more seeds; `first` has few seeds."""
     found = first
-    for n_seeds, errors in ((FEW, 1.0), (MANY, 2.0)):
+    for n_seeds, errors in STAGES:
         found = found if found is not None and n_seeds == FEW else contest.compare(n_seeds, found)
         print(f"PARITY {label}: {found}")
         if found.is_no_worse(errors):
