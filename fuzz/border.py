@@ -42,6 +42,8 @@ REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError, KeyEr
 Case = tuple[str, list[tuple[int, int, int]]]
 CORPUS = ROOT / "fuzz" / "native" / "border.corpus"
 MOST_KEPT = 400
+#: Room of the note that says what a process runs; it is read when the process has crashed.
+NOTE_BYTES = 4000
 ASAN_OPTIONS = (
     "detect_leaks=0",
     "verify_asan_link_order=0",
@@ -194,9 +196,9 @@ class Worker:
 
     def run(self, case: Case, by_class: bool = True) -> int:
         """How many new features a case has."""
-        text = json.dumps(case).encode().ljust(2000)
-        os.pwrite(self.note, text, 0)
         self.counts["executions"] += 1
+        note = json.dumps({"case": case, "counts": self.counts}).encode()
+        os.pwrite(self.note, note.ljust(NOTE_BYTES), 0)
         faulthandler.dump_traceback_later(MOST_WAITING, exit=True)
         signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
         with self.coverage.measured():
@@ -228,6 +230,8 @@ class Worker:
         until = time.monotonic() + seconds
         first: list[Case] = [(name, []) for name in self.sessions]
         for case in [*first, *(case for case in given if case[0] in self.sessions)]:
+            if seconds and case[1] and time.monotonic() > until:
+                return
             if self.run(case) or not case[1]:
                 self.corpus.append(case)
         while (not cases or self.counts["executions"] < cases) and (not seconds or time.monotonic() < until):
@@ -272,14 +276,16 @@ def _run_one(seed: int, args: argparse.Namespace, env: dict[str, str], folder: P
         own = seed + 1000 * n_crashes
         numbers = [str(number) for number in (own, args.cases, seconds, int(args.grow))]
         command = [sys.executable, "-m", "fuzz.border", *numbers, str(note), str(found)]
+        note.unlink(missing_ok=True)
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT)
         if done.returncode == 0:
             kept = json.loads(found.read_text(encoding="utf-8"))
-            results.append({**kept, "crashes": 0, "said": ""})
+            results.append({**kept, "crashes": 0})
         else:
             n_crashes += 1
-            case = note.read_bytes().decode().strip() if note.exists() else "before the first case"
-            results.append({"counts": {}, "findings": [], "cases": [], "crashes": 1, "said": f"{case}\n{done.stderr}"})
+            last = json.loads(note.read_bytes()) if note.exists() else {"case": "before the first case", "counts": {}}
+            print(json.dumps(last["case"]), done.stderr, sep="\n", flush=True)  # at once: the run may be cut
+            results.append({"counts": last["counts"], "findings": [], "cases": [], "crashes": 1})
     keys = ("executions", "calls", "refused", "stopped", "new inputs")
     counts = {key: sum(one["counts"].get(key, 0) for one in results) for key in keys}
     counts |= {"crashes": n_crashes, "pairs of blocks": max(one["counts"].get("pairs of blocks", 0) for one in results)}
@@ -287,7 +293,6 @@ def _run_one(seed: int, args: argparse.Namespace, env: dict[str, str], folder: P
         "counts": counts,
         "findings": [text for one in results for text in one["findings"]],
         "cases": [case for one in results for case in one["cases"]],
-        "said": [one["said"] for one in results if one["said"]],
     }
 
 
@@ -301,7 +306,7 @@ def run_border(args: argparse.Namespace) -> dict[str, Any]:
         seeds = range(args.seed, args.seed + args.jobs)
         results = list(threads.map(lambda seed: _run_one(seed, args, env, Path(name)), seeds))
     for one in results:
-        print(*one["said"], *one["findings"][:20], sep="\n")
+        print(*one["findings"][:20], sep="\n")
     if args.grow:
         kept = {json.dumps(case): len(case[1]) for one in results for case in one["cases"]}
         lines = sorted(kept, key=lambda text: (kept[text], text))[:MOST_KEPT]
