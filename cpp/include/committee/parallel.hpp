@@ -18,8 +18,8 @@ double read_cpu_quota(const std::string& root = "");
 // The number of threads for `work` units when the user said n_jobs (0 = None = decide): at most the
 // usable cores and at most work / min_work_per_thread, at least 1; 1 inside a pool worker.
 // n_jobs > 0 is taken literally (capped by 256); n_jobs < 0 means cores + 1 + n_jobs. Threads that
-// wait for one another many times over: each of them needs least_work_per_thread, however many the
-// user grants.
+// wait for one another many times over: more than two of them need least_work_per_thread each,
+// however many the user grants.
 int choose_threads(int n_jobs, double work, double min_work_per_thread,
                    double least_work_per_thread = 0.0);
 

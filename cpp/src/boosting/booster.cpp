@@ -13,8 +13,8 @@ namespace committee {
 namespace {
 
 // Updates of histogram entries that are worth a thread of its own for a tree where nobody says how
-// many there are to be, and those that each thread needs: with less they wait for one another
-// longer than they work.
+// many there are to be, and those that more than two threads need each: with less they wait for one
+// another longer than they work.
 constexpr double kWorkPerThread = 400'000.0, kLeastWork = 32'000.0;
 
 int count_threads(std::size_t n_rows, std::size_t n_cols, int n_jobs) {

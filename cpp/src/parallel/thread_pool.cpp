@@ -312,7 +312,7 @@ int choose_threads(int n_jobs, double work, double min_work_per_thread,
   if (inside_region || n_jobs == 1) return 1;
   int most = kMaxThreads;
   if (work < least_work_per_thread * kMaxThreads)
-    most = std::max(1, static_cast<int>(work / least_work_per_thread));
+    most = std::max(2, static_cast<int>(work / least_work_per_thread));
   if (n_jobs > 0) return std::min(n_jobs, most);
   if (n_jobs < 0) return std::clamp(count_usable_cores() + 1 + n_jobs, 1, most);
   const double useful = work / min_work_per_thread;

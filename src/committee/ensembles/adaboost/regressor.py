@@ -181,7 +181,8 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
             history.sample_weights.append(D)
             if end_step(on_progress, len(history)) or not 0.0 < beta < 1.0:
                 break
-            D = D * apply_exp(float(apply_log(np.asarray(beta))) * ((1.0 - losses) * self.learning_rate))
+            with np.errstate(over="ignore"):  # to minus infinity, whose exponential is zero
+                D = D * apply_exp(float(apply_log(np.asarray(beta))) * ((1.0 - losses) * self.learning_rate))
             if not D.any():  # every row is predicted so well that its weight vanishes
                 break
             D = normalize_exactly(D)
