@@ -83,13 +83,16 @@ def test_worker_killed_in_mid_fit(
     engine: str, make_workers: Any, alone: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
-        # A fit that begins before the other worker is back goes by steps as well, so that there are enough of them.
-        monkeypatch.setattr(type(active.hosts), "lie_together", lambda *_: False)
-        for kill in range(10):
-            name = ("values", "classes", "several classes")[kill % 3]
-            kill_at(active.hosts, 4 + 2 * kill, monkeypatch)
-            assert digest_model(FITS[name]()) == alone[name]
-            assert active.traffic.lost == kill + 1
+        with monkeypatch.context() as patch:
+            # A fit that begins before the other worker is back goes by steps as well, so that there are enough of them.
+            patch.setattr(type(active.hosts), "lie_together", lambda *_: False)
+            for kill in range(10):
+                name = ("values", "classes", "several classes")[kill % 3]
+                kill_at(active.hosts, 4 + 2 * kill, monkeypatch)
+                assert digest_model(FITS[name]()) == alone[name]
+                assert active.traffic.lost == kill + 1
+        kill_at(active.hosts, 4, monkeypatch)  # the worker that is left runs whole rounds
+        assert digest_model(FITS["several classes"]()) == alone["several classes"]
 
 
 @pytest.mark.parametrize("engine", ["executor", "dask", "ray"])
@@ -105,7 +108,7 @@ def test_one_worker_runs_whole_rounds(
             assert digest_model(FITS["classes"]()) == alone["classes"]
         assert active.traffic.rounds - steps > steps + 5 * 6  # six trees of ten steps and more
         for lost, name in enumerate(("samples", "several classes", "stops early")):
-            kill_at(active.hosts, 1 + lost, monkeypatch, "together")
+            kill_at(active.hosts, 1, monkeypatch, "together")  # how many calls there are depends on their seconds
             assert digest_model(FITS[name]()) == alone[name]
             assert active.traffic.lost == lost + 1
         found: dict[str, str] = {}
