@@ -82,3 +82,10 @@ def assert_same(plain, state) -> None:
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
     assert np.asarray(plain.scores).tobytes() == np.asarray(state.scores).tobytes()
     assert np.asarray(plain.gains).tobytes() == np.asarray(state.gains).tobytes()
+
+
+X, LEVELS = make_table()
+BINS = make_bins(X, LEVELS)
+NAN = float("nan")
+LOGISTIC = ("logistic", NAN, 1, [])
+WHOLE = np.random.default_rng(3).integers(0, 4, N_ROWS).astype(float)

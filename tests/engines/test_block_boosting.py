@@ -17,24 +17,22 @@ from committee.engines.block_boosting import boost_in_blocks, choose_leaves_per_
 from committee.engines.block_commands import pack_commands
 from committee.engines.hosts import LocalHosts
 from tests.engines.block_cases import (
+    BINS,
     CUTS,
+    LOGISTIC,
     N_ROWS,
+    NAN,
+    WHOLE,
+    X,
     assert_same,
     boost_blocks,
     boost_plain,
-    make_bins,
     make_params,
-    make_table,
     make_target,
     open_blocks,
 )
 
-X, LEVELS = make_table()
-BINS = make_bins(X, LEVELS)
-NAN = float("nan")
-LOGISTIC = ("logistic", NAN, 1, [])
 SQUARED = ("squared_error", NAN, 1, [])
-WHOLE = np.random.default_rng(3).integers(0, 4, N_ROWS).astype(float)
 FRACTIONS = np.random.default_rng(4).random(N_ROWS)
 # So few leaves for so many rows that residuals are followed from tree to tree.
 FOLLOWED = {"max_leaf_nodes": 15}

@@ -9,22 +9,19 @@ from committee import HistGradientBoostingClassifier, _core
 from committee.engines.block_boosting import boost_in_blocks
 from committee.engines.hosts import LocalHosts
 from tests.engines.block_cases import (
+    BINS,
     CUTS,
-    N_ROWS,
+    LOGISTIC,
+    NAN,
+    WHOLE,
+    X,
     assert_same,
     boost_plain,
-    make_bins,
     make_params,
-    make_table,
     make_target,
     open_blocks,
 )
 
-X, LEVELS = make_table()
-BINS = make_bins(X, LEVELS)
-NAN = float("nan")
-LOGISTIC = ("logistic", NAN, 1, [])
-WHOLE = np.random.default_rng(3).integers(0, 4, N_ROWS).astype(float)
 ROUNDS = 5
 
 
