@@ -1,25 +1,28 @@
 """Rows a second by the size of the batch, and exports: `python -m benchmarks.predictor`.
 
 100 boosted trees on 20 columns, one thread: the prepared predictor (dicts for one row, arrays for batches), `predict`,
-the compiled C file, onnxruntime, LightGBM, treelite and lleaves, as far as they are installed. Best of several
-repetitions. ``--write`` puts the table into results/predictor.md.
+the compiled C file, onnxruntime, LightGBM, treelite and lleaves, as far as they are installed. They take turns; rows a
+second of processor time, the best of all turns. ``--write`` puts the table into results/predictor.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import committee
+from benchmarks.machine import measure_load, show_machine
+from benchmarks.measure import time_calls
 from committee.io import to_c
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -33,22 +36,22 @@ def draw() -> tuple[np.ndarray, np.ndarray]:
     return X, (X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
 
 
-def measure(ask: Callable[[Any], Any], rows: Any, seconds: float) -> float:
-    """The least time of a call."""
-    best, until = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        start = time.perf_counter()
-        ask(rows)
-        best = min(best, time.perf_counter() - start)
+def measure_in_turns(ways: dict[str, dict[int, Callable[[], Any]]], rounds: int) -> dict[str, dict[int, float]]:
+    """The least processor time of a call, by way and number of rows."""
+    best = {title: dict.fromkeys(calls, float("inf")) for title, calls in ways.items()}
+    for _ in range(rounds):
+        for title, calls in ways.items():
+            for size, call in calls.items():
+                best[title][size] = min(best[title][size], *time_calls(call, 3)["cpu"])
     return best
 
 
 def compile_c(model: Any, folder: Path) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
     to_c(model, folder / "model.c")
     command = ["cc", "-std=c99", "-O2", "-shared", "-fPIC", "-o", str(folder / "m.so"), str(folder / "model.c")]
-    start = time.perf_counter()
+    start = os.times()
     subprocess.run(command, check=True)
-    taken = time.perf_counter() - start
+    taken = os.times().children_user - start.children_user
     function = ctypes.CDLL(str(folder / "m.so")).model_predict_proba_rows
 
     def ask(rows: np.ndarray) -> np.ndarray:
@@ -57,7 +60,7 @@ def compile_c(model: Any, folder: Path) -> tuple[Callable[[np.ndarray], np.ndarr
         return out
 
     sizes = [(folder / name).stat().st_size / 1024 for name in ("model.c", "m.so")]
-    return ask, f"C file {sizes[0]:,.0f} KiB, compiled {sizes[1]:,.0f} KiB in {taken:.1f} s"
+    return ask, f"C file {sizes[0]:,.0f} KiB, compiled {sizes[1]:,.0f} KiB in {taken:.1f} CPU s"
 
 
 def add_others(X: np.ndarray, y: np.ndarray, model: Any, folder: Path) -> dict[str, Callable[[Any], Any]]:
@@ -95,7 +98,7 @@ def add_others(X: np.ndarray, y: np.ndarray, model: Any, folder: Path) -> dict[s
     return others
 
 
-def measure_all(seconds: float, folder: Path) -> list[str]:
+def measure_all(rounds: int, folder: Path) -> list[str]:
     """The lines of the table, and a note on sizes."""
     X, y = draw()
     model = committee.HistGradientBoostingClassifier(max_iter=100, n_jobs=1).fit(X, y)
@@ -110,50 +113,43 @@ def measure_all(seconds: float, folder: Path) -> list[str]:
     titles = {"m.committee": "model file", "m.onnx": "ONNX", "m.txt": "LightGBM's text"}
     sizes = {title: folder / name for name, title in titles.items() if (folder / name).exists()}
     notes += [f"{title} {path.stat().st_size / 1024:,.0f} KiB" for title, path in sizes.items()]
-    lines = ["| rows a second | " + " | ".join(f"{size:,}" for size in SIZES) + " |", "|---|" + "--:|" * len(SIZES)]
     row = dict(zip(predictor.columns, X[0].tolist(), strict=True))
-    one = 1.0 / measure(predictor.predict_proba_one, row, seconds)
-    lines.append(f"| predictor, a dict | {one:,.0f} |" + " |" * (len(SIZES) - 1))
-    print(*lines, sep="\n", flush=True)
-    for title, ask in ways.items():
-        rates = [size / measure(ask, np.ascontiguousarray(X[:size]), seconds) for size in SIZES]
-        lines.append(f"| {title} | " + " | ".join(f"{rate:,.0f}" for rate in rates) + " |")
-        print(lines[-1], flush=True)
-    lines += ["", "Sizes: " + ", ".join(notes) + "."]
-    print(lines[-1])
-    return lines
+    batches = {size: np.ascontiguousarray(X[:size]) for size in SIZES}
+    calls = {"predictor, a dict": {1: partial(predictor.predict_proba_one, row)}}
+    calls |= {title: {size: partial(ask, rows) for size, rows in batches.items()} for title, ask in ways.items()}
+    lines = ["| rows a second | " + " | ".join(f"{size:,}" for size in SIZES) + " |", "|---|" + "--:|" * len(SIZES)]
+    for title, times in measure_in_turns(calls, rounds).items():
+        rates = [f" {size / times[size]:,.0f} |" if size in times else " |" for size in SIZES]
+        lines.append(f"| {title} |" + "".join(rates))
+    return [*lines, "", "Sizes: " + ", ".join(notes) + "."]
 
 
 def write_page(lines: list[str], load: float) -> None:
     """Put the table into results/predictor.md."""
-    from benchmarks.machine import show_machine
-
     text = """# Rows a second, by the size of the batch
 
 `python -m benchmarks.predictor --write`
 
-100 boosted trees of 31 leaves on 20 columns, probabilities of two classes, one thread, arrays of doubles; best of
-several repetitions. LightGBM, treelite and lleaves, where they are installed, have a model of LightGBM with as many
-trees and leaves; the others have the same model. treelite's `gtil` is its interpreter: its compiler is a package of its
-own since version 4. lleaves beside this library on larger batches is in [boosting](boosting.md).
+100 boosted trees of 31 leaves on 20 columns, probabilities of two classes, one thread, arrays of doubles. Rows a second
+of processor time, the best of several turns. LightGBM, treelite and lleaves, where they are installed, have a model of
+LightGBM with as many trees and leaves; the others have the same model. treelite's `gtil` is its interpreter: its
+compiler, and the C file beside it, are in [export](export.md). lleaves beside this library on larger batches is in
+[boosting](boosting.md).
 
 """
-    page = text + "\n".join(lines) + f"\n\n{show_machine()}; load before the run {load:.2f}.\n"
+    page = text + "\n".join(lines) + f"\n\n{show_machine()}; other processes used {load:.0%} of the machine before.\n"
     (RESULTS / "predictor.md").write_text(page, encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each way (5)")
     parser.add_argument("--write", action="store_true", help="put the table into results/predictor.md")
     given = parser.parse_args()
-    load = 0.0
-    if given.write:
-        from benchmarks.machine import measure_load
-
-        load = measure_load()
+    load = measure_load(2.0)
     with tempfile.TemporaryDirectory() as name:
-        lines = measure_all(given.seconds, Path(name))
+        lines = measure_all(given.rounds, Path(name))
+    print(*lines, sep="\n")
     if given.write:
         write_page(lines, load)
 

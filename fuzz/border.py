@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fuzz.results import write_counts
 from fuzz.runner import ROOT
 from fuzz.sanitized import FLAGS, find_compiler
 
@@ -92,7 +93,7 @@ def make_environment(package: Path, library: Path) -> dict[str, str]:
     loaded = [str(library), *(find(name).strip() for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"))]
     return os.environ | {
         "LD_PRELOAD": " ".join(loaded),
-        "PYTHONPATH": os.pathsep.join([str(package), str(ROOT)]),
+        "PYTHONPATH": os.pathsep.join([str(package), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": ":".join(ASAN_OPTIONS),
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -225,16 +226,15 @@ class Worker:
             changes.append((step, self.draw.randrange(1 << 16), self.draw.randrange(1 << 30)))
         return name, changes
 
-    def work(self, cases: int, seconds: float, given: list[Case]) -> None:
+    def work(self, cases: int, until: float, given: list[Case]) -> None:
         """Run the given cases, then changes of those that were worth keeping."""
-        until = time.monotonic() + seconds
         first: list[Case] = [(name, []) for name in self.sessions]
         for case in [*first, *(case for case in given if case[0] in self.sessions)]:
-            if seconds and case[1] and time.monotonic() > until:
+            if case[1] and time.time() > until:
                 return
             if self.run(case) or not case[1]:
                 self.corpus.append(case)
-        while (not cases or self.counts["executions"] < cases) and (not seconds or time.monotonic() < until):
+        while (not cases or self.counts["executions"] < cases) and time.time() < until:
             newest = self.corpus[-max(1, len(self.corpus) // 4) :]
             case = self.change_case(self.draw.choice(newest if self.draw.random() < 0.5 else self.corpus))
             if self.run(case):
@@ -253,11 +253,14 @@ def read_corpus() -> list[Case]:
     return [(name, [tuple(change) for change in changes]) for name, changes in map(json.loads, lines)]
 
 
-def serve(seed: int, cases: int, seconds: float, grow: bool, note: Path, found: Path) -> None:
-    """The process that runs cases; it writes its counts and, to grow the corpus, the cases worth keeping."""
+def serve(seed: int, cases: int, until: float, grow: bool, note: Path, found: Path) -> None:
+    """The process that runs cases; it writes its counts and, to grow the corpus, the cases worth keeping.
+
+    The time is over at `until`, in seconds since the epoch: recording the sessions takes a part of it.
+    """
     faulthandler.enable()
     worker = Worker(seed, note)
-    worker.work(cases, seconds, read_corpus())
+    worker.work(cases, until, read_corpus())
     counts = {**worker.counts, "new inputs": len(worker.corpus), "pairs of blocks": worker.coverage.count_pairs()}
     findings = list(worker.findings)
     shortest = worker.find_shortest() if grow else []
@@ -267,54 +270,80 @@ def serve(seed: int, cases: int, seconds: float, grow: bool, note: Path, found: 
 # --- processes -----------------------------------------------------------------------------------------------------
 
 
-def _run_one(seed: int, args: argparse.Namespace, env: dict[str, str], folder: Path) -> dict[str, Any]:
-    """One process after another until the time is over: a crash ends one of them."""
-    note, found = folder / f"{seed}.case", folder / f"{seed}.json"
-    until, results, n_crashes = time.monotonic() + args.seconds, [], 0
-    while not results or (args.seconds and until - time.monotonic() > 5.0 and results[-1]["crashes"]):
-        seconds = max(1.0, until - time.monotonic()) if args.seconds else 0.0
-        own = seed + 1000 * n_crashes
-        numbers = [str(number) for number in (own, args.cases, seconds, int(args.grow))]
-        command = [sys.executable, "-m", "fuzz.border", *numbers, str(note), str(found)]
-        note.unlink(missing_ok=True)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=ROOT)
-        if done.returncode == 0:
-            kept = json.loads(found.read_text(encoding="utf-8"))
-            results.append({**kept, "crashes": 0})
-        else:
+def read_note(note: Path) -> dict[str, Any]:
+    """The last case of a process, and its counts up to there."""
+    try:
+        return dict(json.loads(note.read_bytes()))
+    except (FileNotFoundError, json.JSONDecodeError):  # nothing was written, or it is being written
+        return {"case": "before the first case", "counts": {}}
+
+
+class Runs:
+    """Processes that run cases, each after the end of another that crashed; their counts at any time."""
+
+    def __init__(self, args: argparse.Namespace, env: dict[str, str], folder: Path) -> None:
+        self.args, self.env, self.folder = args, env, folder
+        self.until = time.time() + args.seconds if args.seconds else float("inf")
+        self.done: list[dict[str, Any]] = []
+        self.notes: set[Path] = set()
+
+    def run(self, seed: int) -> None:
+        """One process after another until the time is over."""
+        n_crashes = 0
+        while self._run_process(seed + 1000 * n_crashes):
             n_crashes += 1
-            last = json.loads(note.read_bytes()) if note.exists() else {"case": "before the first case", "counts": {}}
+            if self.until - time.time() < 5.0 or not self.args.seconds:
+                return
+
+    def _run_process(self, seed: int) -> bool:
+        """Whether it crashed."""
+        note, found = self.folder / f"{seed}.case", self.folder / f"{seed}.json"
+        self.notes.add(note)
+        numbers = [str(number) for number in (seed, self.args.cases, self.until, int(self.args.grow))]
+        command = [sys.executable, "-m", "fuzz.border", *numbers, str(note), str(found)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.env, cwd=ROOT)
+        if done.returncode == 0:
+            one = json.loads(found.read_text(encoding="utf-8")) | {"crashes": 0}
+        else:
+            last = read_note(note)
             print(json.dumps(last["case"]), done.stderr, sep="\n", flush=True)  # at once: the run may be cut
-            results.append({"counts": last["counts"], "findings": [], "cases": [], "crashes": 1})
-    keys = ("executions", "calls", "refused", "stopped", "new inputs")
-    counts = {key: sum(one["counts"].get(key, 0) for one in results) for key in keys}
-    counts |= {"crashes": n_crashes, "pairs of blocks": max(one["counts"].get("pairs of blocks", 0) for one in results)}
-    return {
-        "counts": counts,
-        "findings": [text for one in results for text in one["findings"]],
-        "cases": [case for one in results for case in one["cases"]],
-    }
+            one = {"counts": last["counts"], "findings": [], "cases": [], "crashes": 1}
+        self.notes.discard(note)
+        self.done.append(one)
+        for finding in one["findings"][:20]:
+            print(finding, flush=True)
+        return done.returncode != 0
+
+    def count(self) -> dict[str, int]:
+        """The counts of all processes, of those that still run up to their last case."""
+        counts = [*(one["counts"] for one in self.done), *(read_note(note)["counts"] for note in set(self.notes))]
+        keys = ("executions", "calls", "refused", "stopped", "new inputs")
+        summed = {key: sum(one.get(key, 0) for one in counts) for key in keys}
+        summed["crashes"] = sum(one["crashes"] for one in self.done)
+        summed["findings"] = sum(len(one["findings"]) for one in self.done)
+        return {**summed, "pairs of blocks": max((one.get("pairs of blocks", 0) for one in counts), default=0)}
 
 
 def run_border(args: argparse.Namespace) -> dict[str, Any]:
     """Run cases in as many processes as asked for; counts of all of them."""
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     package, library = build_core()
     env = make_environment(package, library)
     with tempfile.TemporaryDirectory(prefix="border-") as name, ThreadPoolExecutor(args.jobs) as threads:
-        seeds = range(args.seed, args.seed + args.jobs)
-        results = list(threads.map(lambda seed: _run_one(seed, args, env, Path(name)), seeds))
-    for one in results:
-        print(*one["findings"][:20], sep="\n")
+        runs = Runs(args, env, Path(name))
+        left = {threads.submit(runs.run, seed) for seed in range(args.seed, args.seed + args.jobs)}
+        while left:
+            ended, left = wait(left, timeout=5.0)
+            for one in ended:
+                one.result()
+            if args.output:
+                write_counts(args.output, "guided border", runs.count())  # a run that is cut leaves these
     if args.grow:
-        kept = {json.dumps(case): len(case[1]) for one in results for case in one["cases"]}
+        kept = {json.dumps(case): len(case[1]) for one in runs.done for case in one["cases"]}
         lines = sorted(kept, key=lambda text: (kept[text], text))[:MOST_KEPT]
         CORPUS.write_text("\n".join(lines) + "\n", "ascii")
-    keys = ("executions", "calls", "refused", "stopped", "new inputs", "crashes")
-    counts = {key: sum(one["counts"][key] for one in results) for key in keys}
-    counts["findings"] = sum(len(one["findings"]) for one in results)
-    return {**counts, "pairs of blocks": max(one["counts"]["pairs of blocks"] for one in results)}
+    return runs.count()
 
 
 def repeat(text: str) -> None:
@@ -340,5 +369,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "--repeat":
         _show_case(sys.argv[2])
     else:
-        seed, cases, seconds, grow = sys.argv[1:5]
-        serve(int(seed), int(cases), float(seconds), bool(int(grow)), Path(sys.argv[5]), Path(sys.argv[6]))
+        seed, cases, until, grow = sys.argv[1:5]
+        serve(int(seed), int(cases), float(until), bool(int(grow)), Path(sys.argv[5]), Path(sys.argv[6]))

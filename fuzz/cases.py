@@ -12,8 +12,9 @@ from fuzz.files import load_anything
 from fuzz.fitting import draw_name, fit_anything, fit_params
 from fuzz.libraries import Skipped
 from fuzz.oracle import Finding, Refusal, describe
+from fuzz.searching import search_anything
 
-__all__ = ["BAD", "KINDS", "Outcome", "label_case", "run_case"]
+__all__ = ["BAD", "KINDS", "SEARCHES", "Outcome", "label_case", "run_case"]
 
 KINDS: dict[str, tuple[float, Callable[[Draw, str], None]]] = {
     "fit": (45, fit_anything),
@@ -23,6 +24,9 @@ KINDS: dict[str, tuple[float, Callable[[Draw, str], None]]] = {
     "files": (11, load_anything),
     "command": (1, call_anything),
 }
+#: One of so many cases is a search. By its number: a kind that is drawn would make all other cases different ones, and
+#: those that once found something are known by their seed and number.
+SEARCHES, SEARCH_EVERY = "search", 50
 
 #: Results that nobody may get.
 BAD = ("finding", "crash", "hang")
@@ -41,14 +45,15 @@ def label_case(seed: int, number: int) -> tuple[Draw, str, str]:
     """The draw of a case, its kind and its estimator."""
     draw = Draw(seed, number)
     kind = draw.pick_name({name: share for name, (share, _) in KINDS.items()})
-    return draw, kind, draw_name(draw)
+    return draw, SEARCHES if number % SEARCH_EVERY == SEARCH_EVERY - 1 else kind, draw_name(draw)
 
 
 def run_case(seed: int, number: int) -> Outcome:
     """Run a case and judge what comes of it."""
     draw, kind, name = label_case(seed, number)
     try:
-        KINDS[kind][1](draw, name)
+        work = search_anything if kind == SEARCHES else KINDS[kind][1]
+        work(draw, name)
     except Skipped as skipped:
         return Outcome("skipped", str(skipped), draw.notes)
     except Refusal as refusal:

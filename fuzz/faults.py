@@ -15,18 +15,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import committee
-from fuzz.results import FAULTS, write_page
+from fuzz.results import keep_counts
 from fuzz.runner import ROOT
 
-__all__ = ["FAULTS", "compile_library", "fail_allocations", "keep_counts"]
-
-
-def keep_counts(kind: str, counts: dict[str, Any]) -> None:
-    """Put counts of one kind into the file that the page is made from, and make the page again."""
-    kept = json.loads(FAULTS.read_text(encoding="utf-8")) if FAULTS.exists() else {}
-    FAULTS.write_text(json.dumps(kept | {kind: counts}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    write_page()
+__all__ = ["compile_library", "fail_allocations"]
 
 
 def compile_library(folder: Path) -> Path:
@@ -41,6 +33,8 @@ def compile_library(folder: Path) -> Path:
 
 def fail_allocations(library: Path, names: list[str], step: int = 1) -> dict[str, dict[str, Any]]:
     """What comes of the calls of these names, by name; a request that ends the process is counted and passed over."""
+    import committee
+
     path = os.pathsep.join([str(Path(committee.__file__).parents[1]), str(ROOT)])
     env = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     found: dict[str, dict[str, Any]] = {}

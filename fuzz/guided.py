@@ -3,7 +3,8 @@
 Usage: python -m fuzz.guided [trees] [bins] [border] --seconds 60 --seed 0. `trees` and `bins` are programs without
 Python: the readers of what a model file says about trees and bins. `border` calls the functions of the compiled module
 from Python (see `fuzz.border`). Each starts from the kept inputs in fuzz/native; with --grow they are replaced by the
-shortest ones that reach all that was reached. With --keep the counts go into fuzz/faults.json.
+shortest ones that reach all that was reached. With --keep the counts go into fuzz/faults.json, with --output into a
+file that `python -m fuzz.results` adds to the page; of the border while it runs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fuzz.faults import keep_counts
+from fuzz.results import keep_counts, write_counts
 from fuzz.runner import ROOT
 from fuzz.sanitized import RUNTIME, build_program
 
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--repeat", help="one case of the border, as JSON")
     parser.add_argument("--grow", action="store_true", help="keep what was found in fuzz/native")
     parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
+    parser.add_argument("--output", type=Path, help="write the counts into this file, for fuzz.results")
     args = parser.parse_args()
     if args.repeat:
         repeat(args.repeat)
@@ -128,6 +130,8 @@ def main() -> None:
         counts = run_border(args) if name == "border" else _run_reader(name, args)
         print(name, json.dumps(counts), flush=True)
         crashes += counts["crashes"]
+        if args.output:
+            write_counts(args.output, f"guided {name}", counts)
         if args.keep:
             keep_counts(f"guided {name}", counts)
     sys.exit(min(crashes, 1))

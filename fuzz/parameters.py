@@ -16,15 +16,19 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
 
 import committee
+import committee.search
 from committee.constraints import Interval, Options
 from fuzz.draws import Draw, show_short
 
-__all__ = ["ESTIMATORS", "draw_params", "is_classifying", "make_estimator"]
+__all__ = ["ESTIMATORS", "SEARCHES", "draw_params", "is_classifying", "make_estimator"]
 
 ESTIMATORS: dict[str, Any] = {
     name: found
     for name in committee.__all__
     if isinstance(found := getattr(committee, name), type) and issubclass(found, BaseEstimator)
+}
+SEARCHES: dict[str, Any] = {
+    name: getattr(committee.search, name) for name in ("RandomSearch", "HalvingSearch", "TPESearch", "TunedThreshold")
 }
 #: Parameters whose size is work, or memory; a case gets little of it.
 FEW = {"n_estimators": 4, "max_iter": 4, "n_rounds": 4, "n_bags": 2, "n_members": 2, "n_init": 2, "cv": 3}
@@ -36,6 +40,8 @@ FEW |= {
     "time_budget": 1,
     "verbose": 1,
     "max_samples": 200,
+    "n_candidates": 3,
+    "budget": 1,
 }
 #: What is set unless a case draws something else, so that fits are small and repeatable.
 USUAL: dict[str, Any] = {
@@ -109,7 +115,7 @@ def draw_params(draw: Draw, name: str, *, n_cols: int = 3, junk: float = 0.2) ->
 
 @cache
 def _list_hints(name: str) -> dict[str, Any]:
-    init = ESTIMATORS[name].__init__
+    init = (ESTIMATORS | SEARCHES)[name].__init__
     hints = get_type_hints(init, include_extras=True)
     return {key: hints.get(key, Any) for key in list(inspect.signature(init).parameters)[1:]}
 

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from fuzz.faults import keep_counts
+from fuzz.results import keep_counts
 from fuzz.runner import ROOT
 from fuzz.sanitized import build_program, run_program
 

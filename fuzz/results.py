@@ -1,7 +1,8 @@
 """The counts of runs that are kept, and the tables of them in docs/reliability.md.
 
 Usage: python -m fuzz.results [FILE ...]. Adds the runs of these files (``python -m fuzz --output FILE``) to
-fuzz/results.json, and writes the tables into the page.
+fuzz/results.json, puts counts of faults (``--output FILE`` of the other programs) into fuzz/faults.json, and writes the
+tables into the page.
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from typing import Any
 
 from fuzz.runner import ROOT
 
-__all__ = ["FAULTS", "PAGE", "RESULTS", "add_run", "make_tables", "read_faults", "read_results", "write_page"]
+__all__ = [
+    "FAULTS",
+    "PAGE",
+    "RESULTS",
+    "add_file",
+    "add_run",
+    "keep_counts",
+    "make_tables",
+    "read_faults",
+    "read_results",
+    "write_counts",
+    "write_page",
+]
 
 RESULTS, FAULTS = ROOT / "fuzz" / "results.json", ROOT / "fuzz" / "faults.json"
 PAGE = ROOT / "docs" / "reliability.md"
@@ -33,6 +46,7 @@ ROWS = {
     "inspection": "calls of functions that inspect, export or certify",
     "files": "changed model files, read and mapped",
     "command": "calls of the command with changed tables and odd arguments",
+    "search": "searches with any parameters, spaces and estimators",
 }
 FAULT_ROWS = {
     "allocations": "requests of the core for memory that failed, each of them once",
@@ -56,7 +70,7 @@ def read_results() -> dict[str, Any]:
 
 
 def read_faults() -> dict[str, Any]:
-    """The counts of faults, by their kind; `fuzz.faults` and `fuzz.sanitized` write them."""
+    """The counts of faults, by their kind; `keep_counts` writes them."""
     kept: dict[str, Any] = json.loads(FAULTS.read_text(encoding="utf-8")) if FAULTS.exists() else {}
     return kept
 
@@ -66,6 +80,33 @@ def add_run(done: dict[str, Any]) -> None:
     runs = [*read_results()["runs"], {name: done[name] for name in done if name not in ("findings", "failures")}]
     lines = ",\n ".join(json.dumps(run) for run in runs)
     RESULTS.write_text('{"runs": [\n ' + lines + "\n]}\n", encoding="utf-8")
+
+
+def keep_counts(kind: str, counts: dict[str, Any]) -> None:
+    """Put counts of faults of one kind into the file that the page is made from, and make the page again."""
+    _keep_faults({kind: counts})
+    write_page()
+
+
+def _keep_faults(faults: dict[str, Any]) -> None:
+    FAULTS.write_text(json.dumps(read_faults() | faults, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def write_counts(path: Path, kind: str, counts: dict[str, Any]) -> None:
+    """Put counts of one kind into a file of their own, beside those of other kinds there."""
+    kept = json.loads(path.read_text(encoding="utf-8"))["faults"] if path.exists() else {}
+    draft = path.with_name(f"{path.name}.new")  # whoever is stopped while writing leaves the counts of before
+    draft.write_text(json.dumps({"faults": kept | {kind: counts}}, indent=1) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def add_file(path: Path) -> None:
+    """Keep what is in the file of a program: a run of the fuzzer, or counts of faults."""
+    done = json.loads(path.read_text(encoding="utf-8"))
+    if "faults" in done:
+        _keep_faults(done["faults"])
+    else:
+        add_run(done)
 
 
 # --- tables --------------------------------------------------------------------------------------------------------
@@ -114,5 +155,5 @@ def write_page() -> None:
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        add_run(json.loads(Path(name).read_text(encoding="utf-8")))
+        add_file(Path(name))
     write_page()

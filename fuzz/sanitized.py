@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz.faults import keep_counts
+from fuzz.results import keep_counts
 from fuzz.runner import ROOT
 
 __all__ = ["PROGRAMS", "build_program", "find_compiler", "run_program"]

@@ -1,8 +1,10 @@
 """Counts of a run of the tests under a sanitizer, for the page on reliability.
 
-Usage: python -m fuzz.tested address LOG [REPORTS] [--keep]. LOG is what a verbose run printed, for example that of
-`make sanitize-address SANITIZED_TESTS='tests -n 16 -v'`, REPORTS what the sanitizer wrote (`log_path` of its options,
-or the stream of errors); either may be compressed by gzip. With --keep the counts go into fuzz/faults.json.
+Usage: python -m fuzz.tested address LOG [LOG ...] [--keep]. A LOG is what a verbose run printed, output and errors, for
+example that of `make sanitize-address SANITIZED_TESTS='tests -n 16 -v'`; it may be compressed by gzip. Several are of
+runs that went on where another was cut, or that had libraries which another lacked: a test that was skipped in one and
+ran in another has run, and of two runs of a test the later one counts. The first LOG is of a run that collected all
+tests. With --keep the counts go into fuzz/faults.json.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import collections
 import gzip
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.faults import keep_counts
+from fuzz.results import keep_counts
 
 __all__ = ["count_reports", "count_tests", "list_failed", "read_log"]
 
@@ -38,20 +41,23 @@ def read_log(path: Path) -> str:
     return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8", "replace")
 
 
-def _find_outcomes(log: str) -> dict[str, str]:
+def _find_outcomes(logs: Sequence[str]) -> dict[str, str]:
     """The outcome of each test; an error after the test itself makes it a failure."""
-    outcomes: dict[str, str] = {}
-    for pattern in LINES:
-        for match in pattern.finditer(log):
-            if outcomes.get(match["name"]) not in WORSE:
-                outcomes[match["name"]] = match["outcome"]
-    return outcomes
+    merged: dict[str, str] = {}
+    for log in logs:
+        outcomes: dict[str, str] = {}
+        for pattern in LINES:
+            for match in pattern.finditer(log):
+                if outcomes.get(match["name"]) not in WORSE:
+                    outcomes[match["name"]] = match["outcome"]
+        merged |= {name: one for name, one in outcomes.items() if one != "SKIPPED" or name not in merged}
+    return merged
 
 
-def count_tests(log: str) -> dict[str, int]:
+def count_tests(*logs: str) -> dict[str, int]:
     """How many tests passed, failed, were skipped, and had not been run when the time was over."""
-    outcomes = collections.Counter(_find_outcomes(log).values())
-    collected = next((int(match[1]) for pattern in COLLECTED if (match := pattern.search(log))), None)
+    outcomes = collections.Counter(_find_outcomes(logs).values())
+    collected = next((int(match[1]) for pattern in COLLECTED if (match := pattern.search(logs[0]))), None)
     if collected is None:
         raise ValueError("The log does not say how many tests were collected: run pytest with -v.")
     counts = {
@@ -62,9 +68,9 @@ def count_tests(log: str) -> dict[str, int]:
     return counts | {"not run": max(0, collected - sum(counts.values()))}
 
 
-def list_failed(log: str) -> list[str]:
+def list_failed(*logs: str) -> list[str]:
     """The names of the tests that failed."""
-    return sorted(name for name, outcome in _find_outcomes(log).items() if outcome in WORSE)
+    return sorted(name for name, outcome in _find_outcomes(logs).items() if outcome in WORSE)
 
 
 def count_reports(text: str) -> dict[str, int]:
@@ -84,14 +90,13 @@ def main() -> None:
     """Show the counts, what failed and what was reported."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.tested", description=__doc__)
     parser.add_argument("sanitizer", choices=["address", "thread"])
-    parser.add_argument("log", type=Path)
-    parser.add_argument("reports", type=Path, nargs="*")
+    parser.add_argument("logs", type=Path, nargs="+")
     parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
     args = parser.parse_args()
-    log = read_log(args.log)
-    reports = count_reports("\n".join(map(read_log, args.reports)))
-    counts = count_tests(log) | {"distinct reports": len(reports)}
-    print(*list_failed(log), *(f"{n} x {report}" for report, n in reports.items()), json.dumps(counts), sep="\n")
+    logs = [read_log(path) for path in args.logs]
+    reports = count_reports("\n".join(logs))
+    counts = count_tests(*logs) | {"distinct reports": len(reports)}
+    print(*list_failed(*logs), *(f"{n} x {report}" for report, n in reports.items()), json.dumps(counts), sep="\n")
     if args.keep:
         keep_counts(args.sanitizer, dict(sorted(counts.items())))
 

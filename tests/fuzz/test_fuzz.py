@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fuzz.cases import KINDS, label_case, run_case
+from fuzz.cases import KINDS, SEARCHES, label_case, run_case
 from fuzz.draws import Draw
 from fuzz.oracle import Finding, Refusal, attempt, compare_answers
 from fuzz.parameters import ESTIMATORS
@@ -57,7 +57,7 @@ def test_a_case_is_made_of_its_seed_and_number() -> None:
 def test_all_kinds_and_estimators_are_drawn() -> None:
     labels = [label_case(SEED, number)[1:] for number in range(N_BLOCKS * N_CASES)]
     kinds, names = (collections.Counter(column) for column in zip(*labels, strict=True))
-    assert kinds.keys() == KINDS.keys()
+    assert kinds.keys() == {*KINDS, SEARCHES}
     assert names.keys() == ESTIMATORS.keys()
     assert min(kinds.values()) > 50
 

@@ -40,6 +40,19 @@ def test_outcomes_of_several_processes() -> None:
     assert list_failed(LOG) == ["tests/a.py::test_three", "tests/b.py::test_four"]
 
 
+def test_runs_that_went_on_are_one_run() -> None:
+    """What was skipped in one run and ran in another has run; what was repeated counts once, as it ended then."""
+    more = """\
+2 workers [4 items]
+[gw0] [ 25%] PASSED tests/a.py::test_two
+[gw0] [ 50%] SKIPPED tests/a.py::test_one[a b]
+[gw1] [ 75%] PASSED tests/b.py::test_four
+[gw1] [100%] PASSED tests/b.py::test_six
+"""
+    assert count_tests(LOG, more) == {"passed": 4, "failed": 1, "skipped": 1, "not run": 0}
+    assert list_failed(LOG, more) == ["tests/a.py::test_three"]
+
+
 def test_outcomes_of_one_process() -> None:
     log = "collected 3 items\n\ntests/a.py::test_one[x] PASSED [ 33%]\ntests/a.py::test_two SKIPPED (absent) [ 66%]\n"
     assert count_tests(log) == {"passed": 1, "failed": 0, "skipped": 1, "not run": 1}

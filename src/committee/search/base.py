@@ -139,7 +139,8 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         run.evaluate([run.begin({})])
         if evaluator.failures and run.find_best() is None:
             raise DataError(
-                f"The estimator as it was given to {type(self).__name__} cannot be fitted: {evaluator.failures[0]}"
+                f"The estimator as it was given to {type(self).__name__} cannot be fitted: "
+                f"{evaluator.failures[0].rstrip('.')}."
             )
         if space.names:
             self._choose_candidates(run, space, seed)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, get_scorer, make_scorer
 
 from committee.constraints import show_value
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import CommitteeError, DataError, ParameterError, ParameterTypeError
 from committee.foreign_names import check_scorer
 from committee.scoring import KnownPredictions
 from committee.search.growth import find_last_step
+from committee.value_checks import accepts_arguments, is_real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,16 +98,27 @@ def apply_scorer(
     if own and not isinstance(scorer, _METRIC_SCORER):
         named = inspect.signature(scorer).parameters
         given = {name: value for name, value in own.items() if name in named}
-    if weights is None:
-        return float(scorer(model, rows, y, **given))
+    if weights is not None:
+        given["sample_weight"] = weights
     try:
-        return float(scorer(model, rows, y, sample_weight=weights, **given))
-    except TypeError as error:
-        if "sample_weight" not in str(error):
+        return _read_score(scorer(model, rows, y, **given))
+    except CommitteeError:
+        raise
+    except (AttributeError, TypeError, ValueError) as error:
+        if weights is not None and isinstance(error, TypeError) and "sample_weight" in str(error):
+            raise DataError(
+                "Rows have weights, and the metric takes none: choose another 'scoring', or fit without sample_weight."
+            ) from error
+        # What a function of the user raises is theirs.
+        if not isinstance(scorer, _METRIC_SCORER):
             raise
-        raise DataError(
-            "Rows have weights, and the metric takes none: choose another 'scoring', or fit without sample_weight."
-        ) from error
+        raise DataError(f"The metric cannot score such predictions: {str(error).rstrip('.')}.") from error
+
+
+def _read_score(found: object) -> float:
+    if not is_real(found):
+        raise ParameterError(f"A scorer must return a number; it gave {show_value(found)}.")
+    return float(cast("float", found))
 
 
 def _list_scorers(estimator: EstimatorLike, scoring: Any) -> dict[str, ScorerFunction]:
@@ -114,7 +126,7 @@ def _list_scorers(estimator: EstimatorLike, scoring: Any) -> dict[str, ScorerFun
         return {"score": _find_own_scorer(estimator)}
     if isinstance(scoring, str) or callable(scoring):
         return {"score": _read_scorer(scoring)}
-    if isinstance(scoring, dict) and scoring:
+    if isinstance(scoring, dict) and scoring and all(isinstance(one, str) or callable(one) for one in scoring.values()):
         return {str(name): _read_scorer(one) for name, one in scoring.items()}
     if isinstance(scoring, list | tuple | set) and scoring and all(isinstance(one, str) for one in scoring):
         return {str(name): _read_scorer(name) for name in scoring}
@@ -126,6 +138,11 @@ def _list_scorers(estimator: EstimatorLike, scoring: Any) -> dict[str, ScorerFun
 
 def _read_scorer(scoring: Any) -> ScorerFunction:
     if callable(scoring):
+        if not accepts_arguments(scoring, 3):
+            raise ParameterTypeError(
+                "The 'scoring' parameter must be a function of an estimator, X and y, or the name of a scorer; got "
+                f"{show_value(scoring)}, which does not take three arguments."
+            )
         found: ScorerFunction = scoring
         return found
     check_scorer(scoring, "scoring", "None, a scorer or ")

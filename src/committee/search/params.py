@@ -91,6 +91,7 @@ Resource: TypeAlias = Annotated[
 ]
 Factor: TypeAlias = Annotated[
     float,
-    Interval(1.0, None, closed="neither"),
-    "By how much the resource grows from stage to stage, and the number of candidates falls.",
+    Interval(1.1, None),
+    "By how much the resource grows from stage to stage, and the number of candidates falls; the closer to 1, the more "
+    "stages there are.",
 ]

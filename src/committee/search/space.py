@@ -10,6 +10,7 @@ import numpy as np
 from committee.constraints import show_value
 from committee.exceptions import ParameterError
 from committee.losses import apply_exp, apply_log
+from committee.value_checks import is_real
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     ParamSpace: TypeAlias = Mapping[str, Any]
 
 __all__ = ["IntegerRange", "RealRange", "SearchSpace"]
+
+_LARGEST_END = 1e307
+"""So that the length of a range is finite as well."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,14 @@ def _find_between(low: float, high: float, u: float) -> float:
 
 
 def check_ends(bounds: RealRange | IntegerRange) -> None:
-    """Refuse a range that is empty, or one by logarithm that begins at or below zero."""
+    """Refuse ends that are no numbers, a range that is empty, or one by logarithm that begins at or below zero."""
     name = type(bounds).__name__
+    # A whole number beyond doubles is finite, and yet no end of a range that doubles are drawn from.
+    if not all(is_real(end) and abs(end) <= _LARGEST_END for end in (bounds.low, bounds.high)):
+        raise ParameterError(
+            f"{name} must have finite numbers as its ends, at most {_LARGEST_END:.0e} in size; got "
+            f"{show_value(bounds.low)} and {show_value(bounds.high)}."
+        )
     if not bounds.low < bounds.high:
         raise ParameterError(f"{name} must have low < high; got {bounds.low} and {bounds.high}.")
     if bounds.log and bounds.low <= 0:
@@ -132,6 +142,8 @@ class SearchSpace:
     def __init__(self, distributions: ParamSpace, owner: str) -> None:
         self.distributions: dict[str, Any] = {}
         for name, values in distributions.items():
+            if not isinstance(name, str):
+                raise ParameterError(f"The space of {owner} must have names of parameters; got {show_value(name)}.")
             if hasattr(values, "ppf"):
                 self.distributions[name] = values
                 continue

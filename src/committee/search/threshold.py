@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 
 from committee.base import CommitteeEstimator, not_fitted_error
+from committee.constraints import show_value
 from committee.data.folds import plan_folds
 from committee.data.rows import select_rows
 from committee.data.weights import read_sample_weight
@@ -95,6 +96,11 @@ class TunedThreshold(ClassifierMixin, MetaEstimatorMixin, CommitteeEstimator):  
         self
         """
         self._validate_params()
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ParameterError(
+                "TunedThreshold needs a classifier that predicts probabilities ('predict_proba'); got "
+                f"{show_value(self.estimator)}."
+            )
         labels = np.asarray(y)
         classes = np.unique(labels)
         if len(classes) != 2:

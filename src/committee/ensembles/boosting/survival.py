@@ -74,7 +74,7 @@ AftScale: TypeAlias = Annotated[
     "Scale of that distribution while boosting. ``'auto'``: that of the largest likelihood before the first round.",
 ]
 HazardIntervals: TypeAlias = Annotated[
-    int, Interval(1, None), "The most intervals of ``loss='hazard'``; they have about as many events each."
+    int, Interval(1, 65535), "The most intervals of ``loss='hazard'``; they have about as many events each."
 ]
 SurvivalScoring: TypeAlias = Annotated[
     Literal["loss", "concordance"], "What early stopping goes by: the likelihood, or Harrell's concordance."
@@ -205,13 +205,18 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
         self
         """
         self.validate_params()
-        if self.loss == "hazard" and self.monotonic_cst is not None:
-            raise ParameterError("loss='hazard' knows no monotone constraints; leave 'monotonic_cst' out.")
         return self._boost(self.take_in(X, y, sample_weight), None, FitInput(X, y, sample_weight))
 
     def take_in(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, class_weight: Any = None) -> Dataset:
         """Read and check a table and its censored times as `fit` does."""
-        dataset = super().take_in(X, y, sample_weight, class_weight)
+        return self._read_times(super().take_in(X, y, sample_weight, class_weight))
+
+    def fit_dataset(self, dataset: Dataset, weights: FloatArray | None = None) -> Self:
+        """Boost on a data set that was read before, for any estimator of survival times."""
+        return super().fit_dataset(self._read_times(dataset), weights)
+
+    def _read_times(self, dataset: Dataset) -> Dataset:
+        """The data set with events and times as the columns that the losses read."""
         target = require_survival(dataset)
         count_events(dataset, type(self).__name__)
         if self.loss == "aft" and len(target.time) and target.time.min() <= 0.0:
@@ -224,6 +229,8 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
             return CoxLoss(self.ties)
         times, counts = count_events(dataset, type(self).__name__)
         if self.loss == "hazard":
+            if self.monotonic_cst is not None:
+                raise ParameterError("loss='hazard' knows no monotone constraints; leave 'monotonic_cst' out.")
             wanted = np.arange(1, int(self.n_intervals) + 1) * counts.sum() / int(self.n_intervals)
             ends = times[np.unique(np.searchsorted(np.cumsum(counts), wanted * (1.0 - 1e-12)))]
             return HazardLoss(ends if ends[0] > 0.0 else np.maximum(ends, np.finfo(np.float64).tiny))
