@@ -34,6 +34,7 @@ _N_COPYING = min(8, os.cpu_count() or 1)
 """Threads that copy between memory of the host: one alone is slower than the way to the device."""
 _LARGE, _SLICE = 64 << 20, 8 << 20
 """Bytes from which on copies to and from the host are shared by threads, and of what each of them copies at a time."""
+_NOTHING = 'extern "C" __global__ void do_nothing() {}\n'
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,8 @@ class _CupyDevice:
         if key not in self._programs:
             # Contraction would change last bits; the rest of CUDA's arithmetic is IEEE's by default.
             options = ("-std=c++20", "--fmad=false", "--diag-suppress=177,1097", *(f"-D{name}" for name in defines))
+            # CuPy asks the compiler about each list of options, once; threads that all do it wait for one another.
+            self._load(_NOTHING, options)
             parts: dict[frozenset[str], Callable[[], Any]] = {
                 own: cache(partial(self._load, text, options)) for own, text in list_parts(source).items()
             }

@@ -13,24 +13,24 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"$')
 _KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\(')
 _APART: dict[str, tuple[tuple[str, ...], ...]] = {
     "boosting.cu": (
-        ("search_splits",),
-        ("choose_nodes",),
-        ("search_counts",),
         ("search_categories", "clear_levels", "add_levels"),
-        ("draw_lists", "choose_features"),
         ("find_largest", "find_gradients", "measure_gradients"),
-        ("find_largest_residual", "keep_residuals", "add_trees"),
-        ("make_words",),
-        ("partition_rows",),
+        ("search_splits",),
+        ("choose_nodes", "write_nodes"),
+        ("draw_lists", "choose_features"),
+        ("search_counts",),
         ("add_histograms",),
-        ("write_nodes", "sum_leaves"),
+        ("partition_rows", "copy_columns", "make_records"),
+        ("make_words", "start_tree"),
+        ("find_largest_residual", "keep_residuals", "add_trees"),
     ),
     "binning.cu": (("bin_float_rows",), ("bin_double_rows",), ("bin_float_columns",), ("bin_double_columns",)),
     "prediction.cu": (("sum_trees",), ("sum_complete_trees",), ("sum_linked_trees",)),
     "explanation.cu": (("explain_at_1",), ("explain_at_2",), ("explain_at_3",), ("explain_at_4",)),
-    "forest.cu": (("grow_few",), ("grow_some",), ("grow_many",)),
+    "forest.cu": (("grow_some",), ("grow_many",), ("grow_few",)),
 }
-"""Kernels that take long to compile, and those that few fits need, apart from the others of their program."""
+"""Kernels that take long to compile, and those that few fits need, apart from the others of their program; those that
+take longest come first."""
 
 
 def list_include_folders() -> list[Path]:
@@ -53,34 +53,44 @@ def read_program(name: str) -> str:
     name : str
         Name of the file, such as "boosting.cu".
     """
-    return "\n".join(_expand(name, None, set())) + "\n"
+    return "\n".join(_expand(name, None, {})) + "\n"
 
 
 @cache
 def list_parts(name: str) -> dict[frozenset[str], str]:
     """A CUDA source in parts that are compiled beside one another, or not at all: their kernels and their texts.
 
-    Each part has the whole text. Kernels of other parts are functions in it that nobody calls, which a compiler reads
-    and drops.
+    A part has the files that define its kernels, and what these include. Other kernels in there are functions that
+    nobody calls, which a compiler reads and drops. NVRTC reads one text at a time, whatever the number of threads, so
+    that what a part does not need is left out.
 
     Parameters
     ----------
     name : str
         As in `read_program`.
     """
-    text = read_program(name)
-    kernels = [found[1] for found in _KERNEL.finditer(text)]
+    files: dict[str, Path] = {}
+    read: dict[Path, None] = {}
+    _expand(name, None, read)
+    for path in read:
+        files |= {found[1]: path for found in _KERNEL.finditer(path.read_text(encoding="utf-8"))}
     apart = [frozenset(names) for names in _APART.get(name, ())]
-    assert frozenset().union(*apart) <= frozenset(kernels), name
-    rest = frozenset(kernels).difference(*apart)
+    assert frozenset().union(*apart) <= files.keys(), name
 
-    def keep(own: frozenset[str]) -> str:
+    def write(own: frozenset[str]) -> str:
+        seen: dict[Path, None] = {}
+        lines = [
+            line
+            for path in dict.fromkeys(file for kernel, file in files.items() if kernel in own)
+            for line in _expand(path.name, path.parent, seen)
+        ]
+        text = "\n".join(lines) + "\n"
         return _KERNEL.sub(lambda found: found[0] if found[1] in own else f"static __device__ void {found[1]}(", text)
 
-    return {own: keep(own) for own in (rest, *apart)} if apart else {rest: text}
+    return {own: write(own) for own in (*apart, frozenset(files).difference(*apart))}
 
 
-def _expand(name: str, folder: Path | None, seen: set[Path]) -> list[str]:
+def _expand(name: str, folder: Path | None, seen: dict[Path, None]) -> list[str]:
     folders = ([] if folder is None else [folder]) + list_include_folders()
     path = next((place / name for place in folders if (place / name).is_file()), None)
     if path is None:  # in a part for another compiler
@@ -88,7 +98,7 @@ def _expand(name: str, folder: Path | None, seen: set[Path]) -> list[str]:
     path = path.resolve()
     if path in seen:
         return []
-    seen.add(path)
+    seen[path] = None
     lines: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         included = _INCLUDE.match(line)

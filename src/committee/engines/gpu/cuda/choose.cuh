@@ -1,7 +1,7 @@
 // Which nodes are split next, and the tree when none is. One block.
 #pragma once
 #include "committee/best_first.hpp"
-#include "search_categories.cuh"
+#include "search.cuh"
 
 namespace committee::gpu {
 
@@ -380,29 +380,6 @@ __device__ inline void choose_next(const Fit& fit, bool root) {
 }
 
 }  // namespace committee::gpu
-
-// A block for each (group, child).
-extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root) {
-  __shared__ SearchSpace space;
-  const Fit& fit = *given;
-  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
-  for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
-    const u32 task = work / n_groups, group = work % n_groups;
-    Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
-    i32 id = 0;
-    const u32 *whole = nullptr, *rest = nullptr;
-    if (!root) {
-      const Candidate& candidate = fit.candidates[task / 2];
-      const TreeNode& parent = fit.nodes[candidate.node];
-      id = parent.left + static_cast<i32>(task % 2);
-      if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
-      const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
-      if (id != built) whole = fit.histogram(candidate.node, group), rest = fit.histogram(built, group);
-    }
-    // One call, since it is compiled in place: the search is all that there is to compile.
-    search_node(fit, id, group, whole, rest, space, out);
-  }
-}
 
 // A kernel of its own, not the last block of the search: it is compiled beside it, and takes no longer.
 extern "C" __global__ void __launch_bounds__(kBlock) choose_nodes(const Fit* __restrict__ given, int root) {

@@ -3,9 +3,6 @@
 #include "forest_score.cuh"
 #include "forest_children.cuh"
 
-using namespace committee;
-using namespace committee::gpu;
-
 #include "forest_few.cuh"
 #include "forest_nodes.cuh"
 

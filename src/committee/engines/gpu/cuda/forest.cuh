@@ -254,3 +254,6 @@ __device__ inline bool is_pure(const Forest& job, const Cell& total) {
 }
 
 }  // namespace committee::gpu
+
+using namespace committee;
+using namespace committee::gpu;

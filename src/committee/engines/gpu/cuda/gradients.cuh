@@ -147,9 +147,6 @@ __device__ inline Size size_bits(double x) {
 
 }  // namespace committee::gpu
 
-using namespace committee;
-using namespace committee::gpu;
-
 // The largest |gradient| and |hessian| of each score, where the loss does not bound them.
 extern "C" __global__ void __launch_bounds__(256) find_largest(const Fit* __restrict__ given) {
   const Fit& fit = *given;

@@ -1,5 +1,6 @@
 // The best split of a node: a block of 32 x 32 threads takes a group of 32 features, eight bins a thread.
 #pragma once
+#include "committee/losses/shape.hpp"
 #include "rows.cuh"
 
 namespace committee::gpu {
@@ -281,6 +282,29 @@ __device__ inline void search_counted(const Fit& fit, const Candidate& candidate
 }
 
 }  // namespace committee::gpu
+
+// A block for each (group, child).
+extern "C" __global__ void __launch_bounds__(kBlock) search_splits(const Fit* __restrict__ given, int root) {
+  __shared__ SearchSpace space;
+  const Fit& fit = *given;
+  const u32 n_tasks = root ? 1 : 2 * fit.state->n_candidates, n_groups = fit.n_groups;
+  for (u32 work = blockIdx.x; work < n_tasks * n_groups; work += gridDim.x) {
+    const u32 task = work / n_groups, group = work % n_groups;
+    Split* out = fit.found + static_cast<Size>(task) * fit.n_found() + group;
+    i32 id = 0;
+    const u32 *whole = nullptr, *rest = nullptr;
+    if (!root) {
+      const Candidate& candidate = fit.candidates[task / 2];
+      const TreeNode& parent = fit.nodes[candidate.node];
+      id = parent.left + static_cast<i32>(task % 2);
+      if (candidate.state != kSplits || !fit.nodes[id].searched) continue;
+      const i32 built = parent.left + (2 * parent.best.left_h <= parent.h ? 0 : 1);
+      if (id != built) whole = fit.histogram(candidate.node, group), rest = fit.histogram(built, group);
+    }
+    // One call, since it is compiled in place: the search is all that there is to compile.
+    search_node(fit, id, group, whole, rest, space, out);
+  }
+}
 
 // A block for each (group, node whose rows were counted).
 extern "C" __global__ void __launch_bounds__(kBlock) search_counts(const Fit* __restrict__ given) {
