@@ -46,7 +46,15 @@ class _ConstructorSignature:
         return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
 
 
-class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
+class _RowReader:
+    """Where `score` reads its rows."""
+
+    def _to_host(self, values: Any) -> Any:
+        """Values in the memory of the host, where scikit-learn's metrics read them."""
+        return values
+
+
+class CommitteeEstimator(_RowReader, BaseEstimator):  # type: ignore[misc]
     """scikit-learn's BaseEstimator with parameters that are declared once.
 
     A subclass annotates the arguments of its constructor with the aliases of :mod:`committee.params`. Its class
@@ -195,7 +203,7 @@ class CommitteeEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class ClassifierScoreMixin(ClassifierMixin):  # type: ignore[misc]
+class ClassifierScoreMixin(_RowReader, ClassifierMixin):  # type: ignore[misc]
     """scikit-learn's mixin, whose `score` says in a sentence what is wrong with y."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -214,7 +222,7 @@ class ClassifierScoreMixin(ClassifierMixin):  # type: ignore[misc]
         -------
         float
         """
-        return _score_rows(super().score, X, y, sample_weight)
+        return _score_rows(super().score, *(self._to_host(given) for given in (X, y, sample_weight)))
 
 
 class _HasProbabilities(Protocol):
@@ -245,7 +253,7 @@ class LogProbabilitiesMixin:
             return [np.log(output) for output in found] if isinstance(found, list) else np.log(found)
 
 
-class RegressorScoreMixin(RegressorMixin):  # type: ignore[misc]
+class RegressorScoreMixin(_RowReader, RegressorMixin):  # type: ignore[misc]
     """scikit-learn's mixin, whose `score` says in a sentence what is wrong with y."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -264,7 +272,7 @@ class RegressorScoreMixin(RegressorMixin):  # type: ignore[misc]
         -------
         float
         """
-        return _score_rows(super().score, X, y, sample_weight)
+        return _score_rows(super().score, *(self._to_host(given) for given in (X, y, sample_weight)))
 
 
 def _score_rows(score: Callable[[Any, Any, Any], float], X: Any, y: Any, sample_weight: Any) -> float:

@@ -25,6 +25,10 @@ class FakeArray:
     def __getitem__(self, rows: Any) -> FakeArray:
         return FakeArray(self.array[rows.array if isinstance(rows, FakeArray) else rows])
 
+    def take(self, places: Any) -> Any:
+        """Of the host, as all that the shim's kernels give."""
+        return self.array.take(places)
+
 
 class FakeTensor:
     """A tensor that is shared by DLPack alone."""

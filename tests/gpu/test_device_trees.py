@@ -39,7 +39,7 @@ MODELS: dict[str, Any] = {
 def opened(device: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
     """The device, as that of all fits, however small; the shim has tables of its own."""
     monkeypatch.setattr(device_bins, "LEAST_DEVICE_ROWS", 1)
-    for module in ("boosting", "device", "forest", "stumps"):
+    for module in ("boosting", "device", "forest", "prediction", "stumps"):
         monkeypatch.setattr(f"committee.engines.gpu.{module}.open_device", lambda: device)
     if isinstance(device, ShimDevice):
         monkeypatch.setitem(sys.modules, "cupy", make_cupy())
@@ -92,6 +92,53 @@ def test_a_large_table_of_the_host_is_binned_on_the_device(opened: Device, monke
     for name in ("random forest", "AdaBoost"):
         compare(name, X, X, z, "gpu")
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(5, random_state=0), DecisionTreeClassifier(max_depth=4)])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_classes_of_rows_of_the_device(
+    opened: Device, model: Any, n_outputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, z = make_table(300, 5, missing=0.1)
+    y = np.stack([np.digitize(z, [-1.0, 1.0]), 10 * (X[:, 1] > 0)], axis=1)[:, :n_outputs]
+    fitted = clone(model).fit(X, y if n_outputs > 1 else y[:, 0])
+    given = put(X, opened)
+    score = fitted.score(given, put(y[:, 0], opened)) if n_outputs == 1 else None
+    monkeypatch.setattr(DeviceTable, "to_host", lambda _: pytest.fail("the rows went through the host"))
+    if score is not None:
+        assert score == fitted.score(X, y[:, 0])
+    found, wanted = fitted.predict_proba(given), fitted.predict_proba(X)
+    for own, other in zip(found, wanted, strict=True) if n_outputs > 1 else [(found, wanted)]:
+        np.testing.assert_array_equal(read(own, opened), other)
+    np.testing.assert_array_equal(read(fitted.predict(given), opened), fitted.predict(X))
+
+
+def test_values_of_rows_of_the_device(opened: Device) -> None:
+    X, z = make_table(300, 5, missing=0.1)
+    given = put(X, opened)
+    for target in (z, np.stack([z, X[:, 0] > 0], axis=1)):
+        forest = ExtraTreesRegressor(4, random_state=0).fit(X, target)
+        np.testing.assert_array_equal(read(forest.predict(given), opened), forest.predict(X))
+
+
+def test_what_a_gpu_does_not_predict(opened: Device) -> None:
+    X, z = make_table(300, 3)
+    calibrated = RandomForestClassifier(20, calibration="sigmoid", random_state=0).fit(X, z > 0)
+    with pytest.raises(DataTypeError, match="this model has calibrated probabilities"):
+        calibrated.predict_proba(put(X, opened))
+    levels = RandomForestClassifier(3, categorical_features=[0]).fit(np.round(X), z > 0)
+    with pytest.raises(DataTypeError, match="this model has categories"):
+        levels.predict(put(np.round(X), opened))
+
+
+def read(found: Any, opened: Device) -> Any:
+    """What the device has given, which must still be there."""
+    if isinstance(opened, ShimDevice):
+        return found
+    import cupy
+
+    assert isinstance(found, cupy.ndarray)
+    return found.get()
 
 
 def test_auto_takes_the_cpu_for_small_tables_of_the_device(opened: Device) -> None:

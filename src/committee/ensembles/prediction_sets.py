@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from committee.data.device_tables import copy_to_host
 from committee.data.weights import count_as_rows
 from committee.exceptions import DataError, NotFittedError, ParameterError
 
@@ -136,7 +137,7 @@ class PredictionSetMixin:
                [0, 0, 1]])
         """
         name = type(self).__name__
-        probabilities = self.predict_proba(X)
+        probabilities = self.predict_proba(copy_to_host(X))
         if "_oob_labels" not in self.__dict__:
             raise NotFittedError(
                 f"This {name} has no out-of-bag predictions of a single output with their classes. Fit it with "

@@ -10,6 +10,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 
 from committee.base import resolve_seed
+from committee.data.device_tables import is_on_device
 from committee.data.intake import take_in_rows
 from committee.data.opening import opens_table
 from committee.engines import get_engine
@@ -283,6 +284,8 @@ class ClassTree(TreeClassifierMixin, BaseTree):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
+        if is_on_device(X):
+            return super().predict(X)
         tree = self.fitted_trees()
         labels = label_rows(tree, take_in_rows(self, X, self._schema), self.n_jobs)
         if self.n_outputs_ == 1:

@@ -15,11 +15,12 @@ from committee.base import (
     not_fitted_error,
 )
 from committee.data.class_weights import combine_weights
+from committee.data.device_tables import copy_to_host, find_device_table, is_on_device, put_beside
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import count_target
 from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_largest
 from committee.engines.tree_model import TreeModel
-from committee.exceptions import warn_caller
+from committee.exceptions import DataError, DataTypeError, warn_caller
 from committee.learners.prepared_predictor import PredictorMixin
 from committee.learners.tree_rows import predict_trees
 
@@ -165,6 +166,29 @@ class TreeEstimator(PredictorMixin, CommitteeEstimator):
         trees = self.fitted_trees()
         return predict_trees(trees, take_in_rows(self, X, self._schema), self._combine, self.n_jobs)
 
+    def _to_host(self, values: Any) -> Any:
+        return copy_to_host(values)
+
+    def _predict_on_device(self, X: Any) -> Any:
+        """The raw prediction of rows that are on a GPU; it stays there."""
+        from committee.engines.gpu.serving import predict_device_rows
+
+        table, name = find_device_table(X), type(self).__name__
+        assert table is not None
+        self.fitted_trees()
+        if (what := self._find_host_part()) is not None:
+            raise DataTypeError(
+                f"{name} predicts rows on a GPU from numbers and trees alone; this model has {what}. Copy X to the "
+                "host first."
+            )
+        if table.names is not None and self._schema.feature_names not in (None, table.names):
+            raise DataError(f"The columns of X must be those that {name} was fitted on, in their order.")
+        return predict_device_rows(self, table)
+
+    def _find_host_part(self) -> str | None:
+        """What of the fitted model a GPU does not compute."""
+        return None if all(levels is None for levels in self._schema.categories) else "categories, dates or text"
+
     def category_names(self, feature: int) -> list[Any]:
         """Categories of a feature in the order of their codes; empty for a numeric feature."""
         self.fitted_trees()
@@ -195,7 +219,8 @@ def _argmax_rows(probabilities: FloatArray) -> NDArray[np.intp]:
     """Column of the largest value in each row, the first of equals."""
     if probabilities.shape[1] == 2:  # one comparison is ten times faster than argmax over rows of two
         return (probabilities[:, 1] > probabilities[:, 0]).astype(np.intp)
-    return np.asarray(probabilities.argmax(axis=1), dtype=np.intp)
+    largest: NDArray[np.intp] = probabilities.argmax(axis=1).astype(np.intp, copy=False)
+    return largest
 
 
 class TreeClassifierMixin(ClassifierScoreMixin, LogProbabilitiesMixin, MultiOutputMixin, TreeEstimator):  # type: ignore[misc]
@@ -219,11 +244,15 @@ class TreeClassifierMixin(ClassifierScoreMixin, LogProbabilitiesMixin, MultiOutp
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        probabilities = self._raw_predict(X)
-        if self.n_outputs_ == 1:
-            return np.asarray(self.classes_.take(_argmax_rows(probabilities)))
-        outputs = zip(self.classes_, split_outputs(probabilities, self.n_classes_), strict=True)
-        return np.stack([classes.take(_argmax_rows(output)) for classes, output in outputs], axis=1)
+        on_device = is_on_device(X)
+        probabilities = self._predict_on_device(X) if on_device else self._raw_predict(X)
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
+        outputs = [probabilities] if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
+        chosen: list[NDArray[Any]] = [
+            (put_beside(own) if on_device else own).take(_argmax_rows(output))
+            for own, output in zip(classes, outputs, strict=True)
+        ]
+        return chosen[0] if self.n_outputs_ == 1 else np.stack(chosen, axis=1)
 
     def predict_proba(self, X: Any) -> FloatArray | list[FloatArray]:
         """Probability of each class: its share of the weight in the leaf of each row, averaged over the trees.
@@ -238,7 +267,7 @@ class TreeClassifierMixin(ClassifierScoreMixin, LogProbabilitiesMixin, MultiOutp
         ndarray of shape (n_samples, n_classes), or a list of them, one for each of several outputs
             Columns in the order of ``classes_``.
         """
-        probabilities = self._raw_predict(X)
+        probabilities = self._predict_on_device(X) if is_on_device(X) else self._raw_predict(X)
         return probabilities if self.n_outputs_ == 1 else split_outputs(probabilities, self.n_classes_)
 
     def __sklearn_tags__(self) -> Tags:
@@ -278,5 +307,5 @@ class TreeRegressorMixin(RegressorScoreMixin, MultiOutputMixin, TreeEstimator): 
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        values = self._raw_predict(X)
+        values = self._predict_on_device(X) if is_on_device(X) else self._raw_predict(X)
         return values[:, 0] if self.n_outputs_ == 1 else values

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from committee.base import resolve_jobs, resolve_seed
-from committee.data.device_tables import find_device_table, is_on_device
+from committee.data.device_tables import is_on_device
 from committee.data.intake import take_in, take_in_rows
 from committee.data.targets import has_several_columns
 from committee.engines import get_engine
@@ -31,7 +31,7 @@ from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.leaf_refit import BoostingLeafRefit
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
-from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.learners.training_arrays import target_attributes
 from committee.learners.tree_estimator import TreeEstimator
 from committee.learners.tree_params import TreeSettings, make_grow_params
@@ -230,21 +230,8 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
         means = loss.find_means(self._raw_predict(X))
         return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
 
-    def _predict_on_device(self, X: Any) -> Any:
-        """Scores of rows that are on a GPU; they stay there."""
-        from committee.engines.gpu.serving import predict_device_rows
-
-        table, name = find_device_table(X), type(self).__name__
-        assert table is not None
-        self.fitted_trees()
-        if self._initial_estimator() is not None or not all(levels is None for levels in self._schema.categories):
-            raise DataTypeError(
-                f"{name} predicts rows on a GPU from numbers and trees alone; this model has categories, dates or an "
-                "initial estimator. Copy X to the host first."
-            )
-        if table.names is not None and self._schema.feature_names not in (None, table.names):
-            raise DataError(f"The columns of X must be those that {name} was fitted on, in their order.")
-        return predict_device_rows(self, table)
+    def _find_host_part(self) -> str | None:
+        return super()._find_host_part() if self._initial_estimator() is None else "an initial estimator"
 
     def _scores_by_round(self, X: Any) -> Iterator[FloatArray]:
         """Scores after each round; those of the last one are, to the bit, those of all trees."""

@@ -67,6 +67,9 @@ class ClassForest(PredictionSetMixin, TreeClassifierMixin, OobImportanceMixin, B
         calibration: ProbabilityCalibration | None = self.__dict__.get("_calibration")
         return probabilities if calibration is None else calibration.calibrate(probabilities)
 
+    def _find_host_part(self) -> str | None:
+        return "calibrated probabilities" if "_calibration" in self.__dict__ else super()._find_host_part()
+
     def _finish_formula(self, row: FormulaTerm, raw: FormulaTerm) -> ModelFormula:
         calibration: ProbabilityCalibration | None = self.__dict__.get("_calibration")
         return super()._finish_formula(row, raw if calibration is None else calibration.to_term(raw))
