@@ -18,6 +18,7 @@ from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
+from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import PRESETS
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
@@ -31,7 +32,7 @@ from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table, select_rows
 from committee.data.targets import has_several_columns
-from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
+from committee.ensembles.combining.member_predictions import align_classes, predict_member, sum_weighted
 from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.fit_callbacks import FitCallbacksMixin, should_stop
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset, Schema
     from committee.data.folds import Folds
     from committee.params import CategoricalFeatures, NJobs, RandomState, Unseen, Verbose
-    from committee.typing import BoolArray, EstimatorLike, FloatArray, Task
+    from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["BaseCommittee"]
 
@@ -145,15 +146,18 @@ class BaseCommittee(
         table, with_words = texts.add_topics(dataset.X, tfidf)
         target = dataset.target
         assert target is not None
-        training = self._make_training_set(dataset, target, table, given.groups)
-        folds = self._plan_folds(training, seed)
+        given_rows = self._make_training_set(dataset, target, table, given.groups)
+        present = PresentRows.find(given_rows)
+        folds = present.renumber(self._plan_folds(given_rows, seed))
+        training, target = present.select_training(given_rows), present.select_target(target)
         context = self._make_context(dataset, training, seed, given.deadline)
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
-        views = make_views(training, with_words, context.classify)
+        views = make_views(training, present.select(with_words), context.classify)
         members, seconds = self._fit_portfolio(views, folds, context, combiner)
-        self._set_fitted(
-            dataset, {**self._combine_members(members, seconds, views, folds, combiner, context), "_texts": texts}
-        )
+        fitted = self._combine_members(members, seconds, views, folds, combiner, context)
+        nested = present.scatter(fitted.pop("nested"))
+        name = "oof_decision_function_" if context.classify else "oof_prediction_"
+        self._set_fitted(dataset, {**fitted, name: nested if context.classify else nested[:, 0], "_texts": texts})
 
     def _combine_members(
         self,
@@ -166,7 +170,7 @@ class BaseCommittee(
     ) -> dict[str, Any]:
         """Fitted attributes: the members with weight, the leaderboard and the nested estimate of the score."""
         training = views["table"]
-        known = _find_scored_rows(members, training)
+        known = find_predicted_rows(members)
         rows = np.flatnonzero(known)
         if not len(rows):
             raise DataError("No row has an out-of-fold prediction from every member; use other folds.")
@@ -198,7 +202,9 @@ class BaseCommittee(
             "score_estimate_": estimate.score,
             "score_error_": estimate.error,
             **({} if latencies is None else {"latency_us_": float(latencies[chosen].sum())}),
-            **self._out_of_fold_attributes(training, nested),
+            # As the out-of-bag predictions of forests, for all rows once those of weight zero are back.
+            "nested": nested,
+            **({} if context.classify else {"_oof_errors": _rank_nested_errors(training, nested)}),
         }
 
     def _weight_members(
@@ -264,8 +270,6 @@ class BaseCommittee(
     ) -> TrainingSet:
         y: NDArray[Any] = target.labels.astype(np.intp) if isinstance(target, ClassTarget) else target.values
         weights = dataset.count_weights()
-        if weights is not None and (weights == weights[0]).all():
-            weights = None
         if groups is not None:
             groups = np.asarray(groups)
             if groups.shape != (dataset.n_rows,):
@@ -348,7 +352,7 @@ class BaseCommittee(
                 seconds += [time.perf_counter() - begun] * len(fitted)
                 spent.append(seconds[-1])
                 if on_progress is not None:
-                    on_progress(number + 1, entry.name + _format_best_score(fitted, training, combiner))
+                    on_progress(number + 1, entry.name + _format_best_score(fitted, combiner))
         return members, seconds
 
     def _choose_entries(
@@ -416,14 +420,9 @@ class BaseCommittee(
                 one.predictions = one.fitted.pop_loo_predictions()
             else:
                 predict_out_of_fold(training, [one], folds, context.classes, out_of_bag=not uses_folds, n_jobs=n_jobs)
+        if context.classes is not None and not uses_folds:
+            one.predictions = align_classes(one.predictions, one.fitted, context.classes)
         return [one]
-
-    def _out_of_fold_attributes(self, training: TrainingSet, nested: FloatArray) -> dict[str, Any]:
-        """Nested out-of-fold predictions, named like the out-of-bag ones of forests, and their sorted errors."""
-        if self._task == "classify":
-            return {"oof_decision_function_": nested}
-        errors = rank_errors(np.abs(training.y - nested[:, 0]), training.weights)
-        return {"oof_prediction_": nested[:, 0], "_oof_errors": errors}
 
     def _set_fitted(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
         schema, target = dataset.schema, dataset.target
@@ -459,15 +458,13 @@ class BaseCommittee(
         return sharpen_probabilities(mean, self.power_) if classify else mean
 
 
-def _find_scored_rows(members: list[MemberFit], training: TrainingSet) -> BoolArray:
-    """The rows that every member has predicted and that have weight."""
-    known = find_predicted_rows(members)
-    return known if training.weights is None else known & (training.weights > 0.0)
+def _rank_nested_errors(training: TrainingSet, nested: FloatArray) -> FloatArray:
+    return rank_errors(np.abs(training.y - nested[:, 0]), training.weights)
 
 
-def _format_best_score(members: list[MemberFit], training: TrainingSet, combiner: MemberCombiner) -> str:
+def _format_best_score(members: list[MemberFit], combiner: MemberCombiner) -> str:
     """The best score of the stages of an entry, for the progress display."""
-    rows = np.flatnonzero(_find_scored_rows(members, training))
+    rows = np.flatnonzero(find_predicted_rows(members))
     return f" {max(combiner.score(one.predictions, rows) for one in members):.4g}" if len(rows) else ""
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Classes",
     "OutputClasses",
+    "align_classes",
     "choose_predict_method",
     "decode_classes",
     "drop_redundant_columns",
@@ -93,6 +94,11 @@ def predict_member(member: EstimatorLike, X: Any, method: str, classes: Classes)
         return np.asarray(predicted, dtype=np.float64).reshape(n_rows, -1)
     labels = np.asarray(predicted).reshape(n_rows, -1)
     return np.column_stack([_index_classes(labels[:, k], c, member) for k, c in enumerate(classes)]).astype(np.float64)
+
+
+def align_classes(probabilities: FloatArray, member: EstimatorLike, classes: OutputClasses) -> FloatArray:
+    """Probabilities that came with a fit, in the columns of all classes; those that the fit lacked have zero."""
+    return _align_columns(probabilities, _list_member_classes(member, classes)[0], classes[0], member)
 
 
 def read_oob_predictions(member: Any, n_rows: int) -> FloatArray:
