@@ -25,6 +25,18 @@ class FakeArray:
     def __getitem__(self, rows: Any) -> FakeArray:
         return FakeArray(self.array[rows.array if isinstance(rows, FakeArray) else rows])
 
+    def __setitem__(self, places: Any, values: Any) -> None:
+        self.array[places] = values.array if isinstance(values, FakeArray) else values
+
+    def __ne__(self, other: object) -> Any:
+        return FakeArray(self.array != other)
+
+    __hash__ = None
+
+    def astype(self, dtype: Any) -> FakeArray:
+        """In another type."""
+        return FakeArray(self.array.astype(dtype))
+
     def take(self, places: Any) -> Any:
         """Of the host, as all that the shim's kernels give."""
         return self.array.take(places)
@@ -67,10 +79,16 @@ def make_cupy() -> types.ModuleType:
     module: Any = types.ModuleType("cupy")
 
     def open_array(array: Any, dtype: Any = None) -> FakeArray:
+        if not hasattr(array, "array") and hasattr(array, "__cuda_array_interface__"):
+            array = np.asarray(types.SimpleNamespace(__array_interface__=array.__cuda_array_interface__))
         return FakeArray(np.ascontiguousarray(array.array if hasattr(array, "array") else array, dtype))
 
     module.asarray = module.ascontiguousarray = module.from_dlpack = open_array
     module.asnumpy = lambda array: np.array(array.array)
+    module.array = lambda array: FakeArray(array.array.copy())
+    module.empty = lambda shape, dtype: FakeArray(np.empty(shape, dtype))
+    module.unpackbits = lambda array, bitorder: FakeArray(np.unpackbits(array.array, bitorder=bitorder))
+    module.where = lambda mask, array, other: FakeArray(np.where(mask.array, array.array, other))
     stream = types.SimpleNamespace(synchronize=lambda: None)
     module.cuda = types.SimpleNamespace(get_current_stream=lambda: stream)
     return module

@@ -1,5 +1,6 @@
-"""Tables that are in the memory of a GPU: CuPy's arrays, anything with DLPack or CUDA's array interface, cuDF's frames.
+"""Tables that are in the memory of a GPU: CuPy's arrays, cuDF's frames, Arrow's batches, anything with DLPack.
 
+CUDA's array interface is known too.
 Nothing here imports CuPy before such a table is given.
 """
 
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from committee.data.arrow_device import is_arrow_on_device, read_arrow
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ def is_on_device(X: Any) -> bool:
         return isinstance(X, DeviceTable)
     if hasattr(X, "__cuda_array_interface__") or type(X).__module__.partition(".")[0] == "cudf":
         return True
+    if hasattr(X, "__arrow_c_device_array__"):
+        return is_arrow_on_device(X)
     find = getattr(X, "__dlpack_device__", None)
     if find is None or isinstance(X, type):
         return False
@@ -90,7 +94,10 @@ def find_device_table(X: Any) -> DeviceTable | None:
         found = list(X.columns)
         names = tuple(found) if all(isinstance(name, str) for name in found) else None
         X = _join_columns(X, found)
-    array = _open_array(cupy, X)
+    if _is_arrow(X):
+        array, names = read_arrow(cupy, X)
+    else:
+        array = _open_array(cupy, X)
     if array.ndim != 2:
         raise DataError(f"X must have rows and columns; got an array on a GPU of shape {tuple(array.shape)}.")
     if array.dtype.kind not in "fiub":
@@ -113,6 +120,11 @@ def _join_columns(frame: Any, names: list[Any]) -> Any:
             )
     narrow = all(dtype.kind == "f" and dtype.itemsize <= 4 for dtype in dtypes)
     return frame.astype(np.float32 if narrow else np.float64).to_cupy(na_value=np.nan)
+
+
+def _is_arrow(X: Any) -> bool:
+    """Whether what is on a GPU is opened by Arrow's interface: what has another one as well is opened by that."""
+    return hasattr(X, "__arrow_c_device_array__") and not hasattr(X, "__cuda_array_interface__")
 
 
 def _open_array(cupy: Any, X: Any) -> Any:
@@ -155,7 +167,7 @@ def copy_to_host(values: Any) -> Any:
         return values.to_pandas()
     import cupy
 
-    return cupy.asnumpy(_open_array(cupy, values))
+    return cupy.asnumpy(read_arrow(cupy, values)[0] if _is_arrow(values) else _open_array(cupy, values))
 
 
 def check_device_table(estimator: object, table: DeviceTable, categories: Any) -> None:
