@@ -293,6 +293,39 @@ def test_weights_of_words_stay_finite(factor: float) -> None:
     np.testing.assert_array_equal(weights.list_values(table), before)
 
 
+def make_additive() -> Any:
+    held_out = (np.arange(N_ROWS) % 3 == 0).astype(np.float64)[None, :]
+    params = make_params(_core.AdditiveParams, patience=2)
+    return _core.AdditiveBoosting(BINS, "squared_error", nan, 1, Y, np.ones(N_ROWS), held_out, params)
+
+
+def test_additive_models_keep_their_terms_and_cells_if_others_are_refused() -> None:
+    """A refusal in the middle of a list left a part of it, which the next call read beyond its end."""
+    model = make_additive()
+    features, signs = np.arange(N_COLS, dtype=np.uint32), np.zeros(N_COLS, dtype=np.int32)
+    assert model.run(2, 1) == 0  # there are no terms yet
+    with pytest.raises(ValueError, match="feature"):
+        model.start_features(features + 1, signs)
+    assert model.run(2, 1) == 0
+    offsets = np.arange(N_COLS + 1, dtype=np.uint64) * (N_ROWS + 1)  # every value has a bin, and missing ones
+    cells = np.arange(int(offsets[-1])).astype(np.uint8) % 4
+    wrong = offsets.copy()
+    wrong[2] -= 1
+    with pytest.raises(ValueError, match="must have a cell"):
+        model.set_cells(wrong, cells)
+    with pytest.raises(ValueError, match="pairs need cells"):
+        model.rank_pairs(np.array([[0, 2]], dtype=np.uint32), 1)
+    model.start_features(features, signs)
+    model.set_cells(offsets, cells)
+    assert model.run(1, 1) == 1
+    with pytest.raises(ValueError, match="feature"):
+        model.start_features(features + 1, signs)
+    with pytest.raises(ValueError, match="before the terms begin"):
+        model.set_bins(0, 3, np.zeros(N_ROWS, dtype=np.uint16))
+    assert model.run(1, 1) == 1
+    assert model.rank_pairs(np.array([[0, 2]], dtype=np.uint32), 1).shape == (1,)
+
+
 def test_arenas_without_trees_are_joined() -> None:
     trees, _ = grow_tree()
     none = trees.select(0, 0)

@@ -48,6 +48,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         search(scoring=lambda *_: [][0]),
         "The estimator as it was given to RandomSearch cannot be fitted: IndexError: list index out of range.",
     ),
+    "scores of failures that are an array": (
+        search(error_score=np.ones(2)),
+        "must be 'raise' or a number; got an array of shape",
+    ),
     "no probabilities": (tune(committee.IsolationForest()), "a classifier that predicts probabilities"),
     "scores of probabilities": (tune(STUMP, scoring="neg_log_loss"), "The metric cannot score such predictions: "),
     "scores of numbers": (tune(STUMP, scoring="r2"), "The metric cannot score such predictions: "),

@@ -50,6 +50,8 @@ u32 AdditiveBoosting::count_bins(std::size_t feature) const {
 
 void AdditiveBoosting::set_bins(u32 feature, u32 n_bins, std::span<const u16> codes) {
   check_feature(*input_.data, feature);
+  // Terms point to the codes.
+  if (!terms_.empty()) throw std::invalid_argument("bins are set before the terms begin");
   if ((*input_.data->bins)[feature].categorical)
     throw std::invalid_argument("categories have the bins of the data");
   if (codes.size() != input_.data->n_rows || n_bins == 0 ||
@@ -64,12 +66,12 @@ void AdditiveBoosting::start_features(std::span<const u32> features, std::span<c
   if (signs.size() != features.size())
     throw std::invalid_argument("every feature must have a sign");
   const BinnedMatrix& data = *input_.data;
-  terms_.clear();
+  std::vector<AdditiveTerm> made;  // bags keep the terms of before if one is refused
   for (std::size_t t = 0; t < features.size(); ++t) {
     const u32 f = features[t];
     check_feature(data, f);
     const ColumnBins& bins = (*data.bins)[f];
-    AdditiveTerm& term = terms_.emplace_back();
+    AdditiveTerm& term = made.emplace_back();
     term.n_values = count_bins(f);
     term.order = bins.categorical ? CellOrder::categorical : CellOrder::numeric;
     term.sign = signs[t];
@@ -100,23 +102,24 @@ void AdditiveBoosting::start_features(std::span<const u32> features, std::span<c
       term.level_codes[i] = std::min(data.wide[f][i], bins.n_bins);
     term.codes = static_cast<const u32*>(term.level_codes.data());
   }
-  for (const auto& bag : bags_) bag->start(terms_);
+  for (const auto& bag : bags_) bag->start(made);
+  terms_ = std::move(made);
 }
 
 void AdditiveBoosting::set_cells(std::span<const u64> offsets, std::span<const u8> cells) {
   const BinnedMatrix& data = *input_.data;
   if (offsets.size() != data.n_cols + 1 || offsets.front() != 0 || offsets.back() != cells.size())
     throw std::invalid_argument("every feature must have cells");
-  n_cells_.assign(data.n_cols, 0);
-  cells_.clear();
+  std::vector<u32> n_cells(data.n_cols, 0);
+  std::vector<AlignedBuffer<u8>> made;
   for (std::size_t f = 0; f < data.n_cols; ++f) {
     const ColumnBins& bins = (*data.bins)[f];
     const u32 n_bins = count_bins(f);
     if (offsets[f + 1] < offsets[f] || offsets[f + 1] - offsets[f] != std::size_t{n_bins} + 1)
       throw std::invalid_argument("every bin and the missing values must have a cell");
     const u8* const own = cells.data() + offsets[f];
-    n_cells_[f] = *std::max_element(own, own + n_bins + 1) + 1u;
-    AlignedBuffer<u8>& codes = cells_.emplace_back(AlignedBuffer<u8>(data.n_rows));
+    n_cells[f] = *std::max_element(own, own + n_bins + 1) + 1u;
+    AlignedBuffer<u8>& codes = made.emplace_back(AlignedBuffer<u8>(data.n_rows));
     if (fine_[f].n_bins) {
       for (std::size_t i = 0; i < data.n_rows; ++i) codes[i] = own[fine_[f].codes[i]];
       continue;
@@ -126,6 +129,8 @@ void AdditiveBoosting::set_cells(std::span<const u64> offsets, std::span<const u
     for (std::size_t i = 0; i < data.n_rows; ++i)
       codes[i] = own[std::min(bins.wide ? data.wide[f][i] : u32{bytes[i]}, n_bins)];
   }
+  cells_ = std::move(made);
+  n_cells_ = std::move(n_cells);
 }
 
 std::vector<double> AdditiveBoosting::rank_pairs(std::span<const FeaturePair> pairs, int n_jobs,

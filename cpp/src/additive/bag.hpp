@@ -90,8 +90,8 @@ class AdditiveBag {
   double best_loss_ = 0.0, counted_loss_ = 0.0;
   double least_decrease_ = 0.0;  // of the loss, for a cycle to count
   u32 n_cycles_ = 0, best_cycle_ = 0, counted_cycle_ = 0;
-  u32 smooth_end_ = 0;  // the first cycle that is not smooth
-  bool pairs_ = false, stopped_ = false;
+  u32 smooth_end_ = 0;                   // the first cycle that is not smooth
+  bool pairs_ = false, stopped_ = true;  // there is nothing to do before the first terms
 };
 
 }  // namespace committee

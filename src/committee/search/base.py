@@ -115,7 +115,8 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         self
         """
         self._validate_params()
-        if self.error_score != "raise" and not isinstance(self.error_score, float | int | np.number):
+        raises = isinstance(self.error_score, str) and self.error_score == "raise"
+        if not raises and not isinstance(self.error_score, float | int | np.number):
             raise ParameterError(
                 f"The 'error_score' parameter of {type(self).__name__} must be 'raise' or a number; "
                 f"got {show_value(self.error_score)}."
