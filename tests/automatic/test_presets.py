@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from committee import CommitteeClassifier
 from committee.automatic.latency import choose_fast_members
 from committee.automatic.portfolio import PORTFOLIO, choose_entries
-from committee.automatic.presets import PRESETS
+from committee.automatic.presets import PRESETS, find_preset
 from committee.exceptions import ParameterError
 
 X, Y = make_classification(300, 6, n_informative=4, random_state=0)
@@ -35,10 +35,11 @@ def test_the_default_is_balanced() -> None:
 
 
 def test_entries_of_presets() -> None:
-    def list_names(preset: str, views: tuple[str, ...] = ("table",)) -> list[str]:
-        return [e.name for e in choose_entries(None, None, 1000, classify=False, views=views, preset=preset)]
+    def list_names(preset: str, views: tuple[str, ...] = ("table",), n_rows: int = 1001) -> list[str]:
+        return [e.name for e in choose_entries(None, None, n_rows, classify=False, views=views, preset=preset)]
 
     assert list_names("fast") == ["boosting", "extra trees", "linear"]
+    assert list_names("fast", n_rows=1000) == ["boosting", "extra trees", "linear", "kernel"]
     assert list_names("fast", ("table", "words")) == ["boosting", "linear of words", "extra trees", "linear"]
     assert list_names("fast", ("table", "logs"))[-1] == "shallow boosting of logs"
     assert "shallow boosting" not in list_names("balanced", ("table", "logs"))
@@ -46,22 +47,47 @@ def test_entries_of_presets() -> None:
     assert set(PRESETS["fast"].names or ()) <= {entry.name for entry in PORTFOLIO}
 
 
-def test_the_fast_preset() -> None:
+def test_the_fast_preset_on_few_rows() -> None:
     model = CommitteeClassifier(preset="fast", random_state=0).fit(X, Y)
-    assert {row["name"] for row in model.leaderboard_} == {"prior", "boosting", "extra trees", "linear"}
+    assert {row["name"] for row in model.leaderboard_} == {"prior", "boosting", "extra trees", "linear", "kernel"}
     rounds = next(row["rounds"] for row in model.leaderboard_ if row["name"] == "boosting")
-    assert rounds <= 240
-    boosted = [member for member in model.estimators_ if hasattr(member, "models")]
-    assert all(len(member.models) == 3 for member in boosted)
-    assert {one.learning_rate for member in boosted for one in member.models} == {0.1}
+    assert rounds <= 120
+    assert np.isfinite(model.oof_decision_function_).all()
     named = CommitteeClassifier(preset="fast", portfolio=["naive bayes"], random_state=0).fit(X, Y)
     assert {row["name"] for row in named.leaderboard_} == {"prior", "naive bayes"}
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_fast_preset_fits_two_of_four_folds(grouped: bool) -> None:
+    many, labels = make_classification(1200, 5, random_state=0)
+    groups = np.arange(1200) // 2 if grouped else None
+    model = CommitteeClassifier(preset="fast", portfolio=["boosting", "linear", "extra trees"], random_state=0)
+    model.fit(many, labels, groups=groups)
+    known = np.isfinite(model.oof_decision_function_).all(axis=1)
+    assert abs(int(known.sum()) - 600) <= 2
+    boosted = [member for member in model.estimators_ if hasattr(member, "models")]
+    assert {len(member.models) for member in boosted} == {2}
+    sizes = {(one.learning_rate, one.max_leaf_nodes) for member in boosted for one in member.models}
+    assert sizes == {(0.2, 16)}
+    assert model.score_estimate_ > -0.5
+    # What needs the predictions of all rows takes those that there are.
+    small = model.distill(many, labels, groups=groups, n_estimators=10)
+    assert small.distillation_["n_rows"] == 300
+    assert CommitteeClassifier(preset="fast", cv=3, portfolio=["linear"]).fit(many, labels).score_estimate_ < 0.0
+
+
+def test_a_row_of_weight_zero_does_not_count_for_the_size_of_the_table() -> None:
+    many, labels = make_classification(1020, 4, random_state=0)
+    weights = np.repeat([1.0, 0.0], [1000, 20])
+    model = CommitteeClassifier(preset="fast", portfolio=["linear"], random_state=0).fit(many, labels, weights)
+    assert np.isfinite(model.oof_decision_function_[:1000]).all()
 
 
 def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
     models = [CommitteeClassifier(preset=preset, portfolio=["linear"], random_state=0) for preset in ("fast", "best")]
     steps = [[member.max_steps for member in one.fit(X, Y).estimators_ if hasattr(member, "coef_")] for one in models]
     assert steps == [[40], [200]]
+    assert find_preset("fast", 5000).linear_steps == 20
 
 
 def test_the_best_preset_has_ten_folds_and_large_forests() -> None:

@@ -19,7 +19,7 @@ from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.present_rows import PresentRows
-from committee.automatic.presets import PRESETS
+from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
@@ -288,7 +288,7 @@ class BaseCommittee(
             n_jobs=self.n_jobs,
             seed=seed,
             deadline=deadline,
-            preset=self.preset,
+            preset=find_preset(self.preset, training.n_rows),
         )
 
     def _plan_folds(self, training: TrainingSet, seed: int) -> Folds:
@@ -303,19 +303,22 @@ class BaseCommittee(
                 training.weights,
                 subject=f"The 'cv' parameter of {type(self).__name__}",
             )
-        n_most = PRESETS[self.preset].n_folds
         kept = np.arange(training.n_rows) if training.weights is None else np.flatnonzero(training.weights)
+        preset = find_preset(self.preset, len(kept))
+        n_most = preset.n_folds
         if training.groups is not None:
             n_groups = len(np.unique(np.asarray(training.groups)[kept]))
             if n_groups < 2:
                 raise DataError("All rows are of one group; two are needed, to learn from one and test on the other.")
-            return plan_folds(min(n_most, n_groups), training.X, training.y, training.groups, False, training.weights)
+            n_folds = min(n_most, n_groups)
+            folds = plan_folds(n_folds, training.X, training.y, training.groups, False, training.weights)
+            return folds[: preset.n_fitted]
         order = np.random.default_rng([seed, 0]).permutation(kept)
         n_folds = min(n_most, len(kept))
         if classify:
             # A class is in as many folds as it has rows, and in the training rows of all folds but one at least.
             order = order[np.argsort(training.y[order], kind="stable")]
-        tests = [np.sort(order[k::n_folds]) for k in range(n_folds)]
+        tests = [np.sort(order[k::n_folds]) for k in range(n_folds)][: preset.n_fitted]
         return [(np.setdiff1d(kept, test), test) for test in tests]
 
     # Fits.

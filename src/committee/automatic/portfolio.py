@@ -28,7 +28,7 @@ import numpy as np
 from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
-from committee.automatic.presets import PRESETS
+from committee.automatic.presets import PRESETS, Preset, find_preset
 from committee.automatic.stages import BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
@@ -119,8 +119,8 @@ class FitContext:
         Of all random numbers.
     deadline : float or None
         By the clock of `time.perf_counter`: no stage begins after it.
-    preset : str
-        The name of the preset.
+    preset : Preset
+        How much is fitted.
     """
 
     n_classes: int
@@ -131,7 +131,7 @@ class FitContext:
     n_jobs: int | None
     seed: int
     deadline: float | None = None
-    preset: str = "balanced"
+    preset: Preset = PRESETS["balanced"]
 
     @property
     def classify(self) -> bool:
@@ -153,7 +153,7 @@ class FitContext:
         assert kind is not None
         if issubclass(kind, WordMember):
             return kind(classify=self.classify, categories=self.categories, n_columns=self.n_columns)
-        preset = PRESETS[self.preset]
+        preset = self.preset
         if issubclass(kind, LinearMember) and preset.linear_steps is not None:
             return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
         if issubclass(kind, BaselineMember):
@@ -164,9 +164,10 @@ class FitContext:
             params["n_estimators"] = preset.n_trees
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
-            params["learning_rate"] = preset.learning_rate or (0.05 if self.n_classes <= 2 else 0.1)
+            params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
             if self.n_columns >= _WIDE:
                 params["max_bins"] = _WIDE_BINS
+            params.update(preset.boosting)
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
         if self.grouped and entry.source == "oob":
             member.set_params(bootstrap="group")
@@ -226,9 +227,9 @@ def plan_schedule(training: TrainingSet, context: FitContext, losses: Sequence[f
     If one of them has a negligible loss already, there is one stage only.
     """
     rounds = list_stages(training.n_rows, training.X.shape[1], context.n_classes)
-    most = PRESETS[context.preset].max_rounds
-    if most is not None:
-        rounds = [n_rounds for n_rounds in rounds if n_rounds <= most]
+    if context.preset.rounds is not None:
+        most = rounds[-1]
+        rounds = [n_rounds for n_rounds in context.preset.rounds if n_rounds <= most]
     if not losses:
         return BoostingSchedule(rounds, context.deadline)
     best = min(losses)
@@ -276,10 +277,10 @@ def choose_entries(
             raise ParameterError(f"The 'portfolio' parameter names {refused[0]!r}, {_REQUIREMENTS[refused[0]]}.")
         return [possible[name] for name in names][:n_members]
     chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
-    wanted = PRESETS[preset].names
-    if wanted is not None:
-        chosen = [e for e in chosen if e.name in wanted]
-    if "logs" in views and not PRESETS[preset].keeps_shallow:
+    how = find_preset(preset, n_rows)
+    if how.names is not None:
+        chosen = [e for e in chosen if e.name in how.names]
+    if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
     if n_sparse > _MAX_DENSE_CELLS:
