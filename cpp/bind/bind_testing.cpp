@@ -142,6 +142,8 @@ void bind_threads_testing(nb::module_& m) {
         "least_work_per_thread"_a = 0.0,
         "Threads for so much work; n_jobs = 0 decides by the work, n_jobs < 0 counts from the "
         "cores.");
+  m.def("grant_threads", &grant_threads, "n_threads"_a,
+        "So many of the threads that n_jobs grants need no least work; 1 outside of tests.");
   m.def("parallel_for", &parallel_for, "n_tasks"_a, "n_threads"_a, "task"_a,
         nb::call_guard<nb::gil_scoped_release>(),
         "Call task(i) for every i on at most n_threads threads of the pool (each call takes the "

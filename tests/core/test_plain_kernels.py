@@ -2,10 +2,12 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
+from committee import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from committee._core import BinMapper, testing
 from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
@@ -107,6 +109,27 @@ def test_extra_trees(n_cols: int, run_forms: Callable) -> None:
         assert case.count_nodes()["extra_trees_bitmap"] > 0
         found = run_forms(lambda case=case: pickle.dumps(case.grow()))
         assert found == [found[0]] * len(FORMS)
+
+
+@pytest.mark.parametrize("max_bins", [7, 30, 255])
+@pytest.mark.parametrize("follows", [True, False], ids=["words kept", "words anew"])
+def test_boosted_trees(follows: bool, max_bins: int, run_forms: Callable) -> None:
+    """Sums of bins, their screening, partitions, and the root of the next tree; leaves of many sizes."""
+    rng = np.random.default_rng(max_bins)
+    X = np.round(rng.normal(size=(4500, 5)), 2)
+    values = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=len(X))
+    X[rng.random(len(X)) < 0.2, 1] = np.nan
+    X[:, 3] = rng.integers(0, 7, len(X))
+    params: dict[str, Any] = {"max_iter": 4, "max_bins": max_bins, "max_leaf_nodes": 17, "categorical_features": [3]}
+    params |= {"min_samples_leaf": 5, "early_stopping": False}
+
+    def fit() -> bytes:
+        if follows:
+            return HistGradientBoostingRegressor(**params).fit(X, values).predict(X).tobytes()
+        return HistGradientBoostingClassifier(**params).fit(X, values > 0.0).decision_function(X).tobytes()
+
+    found = run_forms(fit)
+    assert found == [found[0]] * len(FORMS)
 
 
 def test_unknown_instructions_are_refused() -> None:

@@ -18,10 +18,12 @@ double read_cpu_quota(const std::string& root = "");
 // The number of threads for `work` units when the user said n_jobs (0 = None = decide): at most the
 // usable cores and at most work / min_work_per_thread, at least 1; 1 inside a pool worker.
 // n_jobs > 0 is taken literally (capped by 256); n_jobs < 0 means cores + 1 + n_jobs. Threads that
-// wait for one another many times over: more than two of them need least_work_per_thread each,
-// however many the user grants.
+// wait for one another many times over: each of several needs least_work_per_thread, however many
+// the user grants.
 int choose_threads(int n_jobs, double work, double min_work_per_thread,
                    double least_work_per_thread = 0.0);
+// For tests of small tables: so many of the threads that the user grants need no least work.
+void grant_threads(int n_threads);
 
 // Nanoseconds of work that pay for waking a thread.
 inline constexpr double kThreadCost = 100'000.0;

@@ -13,13 +13,16 @@ namespace committee {
 namespace {
 
 // Updates of histogram entries that are worth a thread of its own for a tree where nobody says how
-// many there are to be, and those that more than two threads need each: with less they wait for one
-// another longer than they work.
-constexpr double kWorkPerThread = 400'000.0, kLeastWork = 32'000.0;
+// many there are to be, and those that each of several threads needs: with less they wait for one
+// another longer than they work. Where a round has several trees threads need not wait.
+constexpr double kWorkPerThread = 400'000.0, kLeastWork = 100'000.0, kLeastOfRound = 32'000.0;
 
-int count_threads(std::size_t n_rows, std::size_t n_cols, int n_jobs) {
+int count_threads(std::size_t n_rows, std::size_t n_cols, const Loss& loss,
+                  const BoostingParams& params) {
   const double work = static_cast<double>(n_rows) * static_cast<double>(n_cols);
-  return choose_threads(n_jobs, work, kWorkPerThread, kLeastWork);
+  const u32 n_trees = params.vector_leaves ? 1 : loss.n_scores();
+  return choose_threads(params.n_jobs, work, kWorkPerThread,
+                        n_trees > 1 ? kLeastOfRound / n_trees : kLeastWork);
 }
 
 // Bytes that copies of the records may take, so that trees of a round can be grown side by side.
@@ -94,7 +97,7 @@ struct Boosting::State {
 
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params) {
   const std::size_t n_rows = input.data->n_rows;
-  const int n_threads = count_threads(n_rows, input.data->n_cols, params.n_jobs);
+  const int n_threads = count_threads(n_rows, input.data->n_cols, *loss, params);
   RowWeights own(input.weights, n_rows);
   state_ = std::make_unique<State>(
       std::move(input), std::move(loss), params, std::move(own), n_threads,
@@ -107,7 +110,7 @@ Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const Boosti
 Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const BoostingParams& params,
                    const BlockedRows& blocks) {
   const std::size_t n_rows = blocks.offsets.back();
-  const int n_threads = count_threads(n_rows, blocks.bins->size(), params.n_jobs);
+  const int n_threads = count_threads(n_rows, blocks.bins->size(), *loss, params);
   RowWeights own =
       blocks.started ? RowWeights(*blocks.started, {}, {}, 0) : RowWeights(input.weights, n_rows);
   state_ = std::make_unique<State>(

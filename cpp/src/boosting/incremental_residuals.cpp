@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "boosting/entry_sums.hpp"
+
 namespace committee {
 
 namespace {
@@ -93,7 +95,7 @@ void BoostingGrower::sum_root() {
     root_histogram_ = AlignedBuffer<i64>(std::max<std::size_t>(1, n_entries_));
   root_total_ = rows_.sum_words(root_histogram_.data());
   for (const i64* part : rows_.partial_histograms())
-    for (std::size_t i = 0; i < n_entries_; ++i) root_histogram_[i] += part[i];
+    add_entries(part, n_entries_, root_histogram_.data());
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root() {
@@ -117,13 +119,9 @@ void BoostingGrower::update_root(std::span<const i64> changes) {
     i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {
       const auto steps = static_cast<i32>(halves.gradient(changes[l]));
-      for (const i64* histogram : leaves_[l].kept_histograms) {
-        if (steps == 0) continue;
-        const i64* const own = histogram + begin;
-        // Numbers of rows, which are ints, times steps, which are ints.
-        for (std::size_t i = 0; i < n; ++i)
-          sums[i] += static_cast<i64>(static_cast<i32>(own[i]) & mask) * steps;
-      }
+      if (steps == 0) continue;
+      for (const i64* histogram : leaves_[l].kept_histograms)
+        add_counts(histogram + begin, n, mask, steps, sums);
     }
     i64* const root = root_histogram_.data() + begin;
     for (std::size_t i = 0; i < n; ++i)

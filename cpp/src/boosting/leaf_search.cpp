@@ -1,6 +1,7 @@
 // The search side of the grower: which features a node may look at, and the best split of them.
 #include <algorithm>
 
+#include "boosting/entry_sums.hpp"
 #include "boosting/tree_grower.hpp"
 
 namespace committee {
@@ -190,11 +191,8 @@ void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) c
   const auto [first, last] = layout_.entries_of(bundle);
   const std::size_t begin = first * width_, n = (last - first) * width_;
   i64* const histogram = pair.leaves[0]->histogram + begin;
-  for (const i64* part : pair.parts)
-    for (std::size_t i = 0; i < n; ++i) histogram[i] += part[begin + i];
-  if (!pair.leaves[1]) return;
-  i64* const rest = pair.leaves[1]->histogram + begin;
-  for (std::size_t i = 0; i < n; ++i) rest[i] -= histogram[i];
+  for (const i64* part : pair.parts) add_entries(part + begin, n, histogram);
+  if (pair.leaves[1]) subtract_entries(histogram, n, pair.leaves[1]->histogram + begin);
 }
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,

@@ -1,6 +1,9 @@
 // Steps of a tree's growth: the rows of several leaves, partitioned by the leaves' best splits.
 #include "split/partition.hpp"
 
+#include <bit>
+
+#include "base/x86_vectors.hpp"
 #include "boosting/local_leaf_rows.hpp"
 #include "committee/parallel.hpp"
 
@@ -30,6 +33,39 @@ std::size_t divide_items(const RowItem* items, std::size_t n, RowItem* to, GoesL
   return n_left;
 }
 
+#if defined(COMMITTEE_AVX512)
+// As partition_items, sixteen items at a time: two stores for all of them. Their bins are read one
+// by one, since processors that gather safely do so slowly.
+template <class GoesLeft>
+COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, RowItem* spare,
+                                              const GoesLeft& goes_left) {
+  static_assert(sizeof(RowItem) == sizeof(u32));
+  constexpr std::size_t kLanes = 16;
+  std::size_t n_left = 0, i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    u32 left = 0;
+#pragma GCC unroll 16
+    for (std::size_t k = 1; k <= kLanes; ++k)  // from the last on
+      left = 2 * left + static_cast<u32>(goes_left(items[i + kLanes - k].row));
+    const __m512i rows = _mm512_loadu_si512(items + i);
+    // What lies behind those of a side is written over by the next ones.
+    _mm512_storeu_si512(items + n_left,
+                        _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), rows));
+    _mm512_storeu_si512(spare + (i - n_left),
+                        _mm512_maskz_compress_epi32(static_cast<__mmask16>(~left), rows));
+    n_left += static_cast<std::size_t>(std::popcount(left));
+  }
+  for (; i < n; ++i) {
+    const RowItem item = items[i];
+    items[n_left] = item;
+    spare[i - n_left] = item;
+    n_left += goes_left(item.row);
+  }
+  std::memcpy(items + n_left, spare, (n - n_left) * sizeof(RowItem));
+  return n_left;
+}
+#endif
+
 }  // namespace
 
 // Which side of a split a row goes to.
@@ -48,6 +84,21 @@ class LocalLeafRows::RowTest {
       table_[code] = by.left_codes[code / 32] >> (code % 32) & 1u;
     table_[kMissingBin] = missing_left_;
   }
+  // In place, both sides in their old order; returns how many go left.
+  std::size_t partition(RowItem* rows, std::size_t n, RowItem* spare) const {
+    return apply([&](auto&& goes_left) {
+#if defined(COMMITTEE_AVX512)
+      if (may_use(Instructions::avx512)) return partition_avx512(rows, n, spare, goes_left);
+#endif
+      return partition_items(rows, n, spare, goes_left);
+    });
+  }
+  // Into another place, those that go right in reverse order.
+  std::size_t divide(const RowItem* rows, std::size_t n, RowItem* to) const {
+    return apply([&](auto&& goes_left) { return divide_items(rows, n, to, goes_left); });
+  }
+
+ private:
   // use(goes_left), where goes_left(row) says it.
   template <class Use>
   std::size_t apply(Use&& use) const {
@@ -68,7 +119,6 @@ class LocalLeafRows::RowTest {
     return use([=](u32 row) { return static_cast<u8>(column[row] + 1) <= split_bin + 1; });
   }
 
- private:
   u32 split_bin_;
   bool missing_left_, categorical_;
   const u32* wide_ = nullptr;
@@ -130,10 +180,9 @@ void LocalLeafRows::partition_blocks(std::span<StepBlock> blocks, const RowLists
     RowItem* const rows = lists.rows + block.begin;
     RowItem* const scratch = lists.scratch + block.begin;
     const std::size_t n = block.end - block.begin;
-    block.sums.n_left = tests[block.split]->apply([&](auto&& goes_left) {
-      return block.alone ? partition_items(rows, n, scratch, goes_left)
-                         : divide_items(rows, n, scratch, goes_left);
-    });
+    const RowTest& test = *tests[block.split];
+    block.sums.n_left =
+        block.alone ? test.partition(rows, n, scratch) : test.divide(rows, n, scratch);
     use(block, block.alone ? rows : scratch);
   });
   std::erase_if(order, [](const StepBlock* block) { return block->alone; });

@@ -4,143 +4,26 @@
 #include <bit>
 #include <cmath>
 
+#include "boosting/entry_sums.hpp"
+
 namespace committee {
 
 namespace {
-
-using Floats [[gnu::vector_size(16)]] = float;
-using Ints [[gnu::vector_size(16)]] = int;
-
-// Four words' halves as float.
-struct FourWords {
-  Floats gradient, hessian;
-};
-
-struct EvenHalves {
-  static constexpr bool kCuts = false;
-  FourWords read(const i64* at) const {
-    Ints low, high;
-    std::memcpy(&low, at, sizeof low);
-    std::memcpy(&high, at + 2, sizeof high);
-    return {__builtin_convertvector(__builtin_shufflevector(low, high, 1, 3, 5, 7), Floats),
-            __builtin_convertvector(__builtin_shufflevector(low, high, 0, 2, 4, 6), Floats)};
-  }
-};
-
-// Of a gradient that has more bits than an int the first ones.
-struct UnevenHalves {
-  static constexpr bool kCuts = true;
-  int shift, hessian_mask;
-  FourWords read(const i64* at) const {
-    using Words [[gnu::vector_size(16)]] = i64;
-    Words low, high;
-    std::memcpy(&low, at, sizeof low);
-    std::memcpy(&high, at + 2, sizeof high);
-    const Ints hessian = __builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6) & hessian_mask;
-    low >>= shift;
-    high >>= shift;
-    return {
-        __builtin_convertvector(__builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6), Floats),
-        __builtin_convertvector(hessian, Floats)};
-  }
-};
-
-bool any_lane(Ints lanes) {
-  using Pair [[gnu::vector_size(16)]] = i64;
-  const Pair pair = (Pair)lanes;
-  return (pair[0] | pair[1]) != 0;
-}
-
-// The largest num / den so far, in each lane by itself. Compared by products: no division.
-struct BestFraction {
-  Floats num = {}, den = {1.0f, 1.0f, 1.0f, 1.0f};
-  Ints at = {-1, -1, -1, -1};
-  void offer(Floats other_num, Floats other_den, Ints index) {
-    const Ints more = other_num * den > num * other_den;
-    num = more ? other_num : num;
-    den = more ? other_den : den;
-    at = more ? index : at;
-  }
-};
-
-// Which splits may be as good as one that is known, decided in single precision.
-//
-// Be u = 2^-24, the relative error of a float. Of a = H + l2, d = G - ratio a and c = whole - a the
-// floats here are off by at most
-//
-//   a: 2u a                                    (H and l2 converted, one sum)
-//   d: u |d| + u |G| + 4u |ratio| a + cut      (G converted or cut; ratio, a, a product; a sum)
-//   c: u c + u whole + 2u a <= u c + 3u whole
-//
-// and |G| <= |d| + |ratio| a, so that |d| <= (1 + 4u) (|d'| + 6u |ratio| a' + cut) with d', a' the
-// floats, and c >= (1 - 2u) (c' - 4u whole). A split with d^2 / (a c) >= least then has
-//
-//   (|d'| + 8u |ratio| a' + cut)^2 >= (1 - 2^-16) least a' (whole' - 8u whole' - a')
-//
-// also after the roundings of this comparison itself, some dozens of u. No split that reaches
-// `least` is lost, and few others stay.
-struct Screen {
-  static constexpr float kUnit = 0x1p-24f;
-  Screen(const SplitBalance& balance, double scale)
-      : l2(static_cast<float>(balance.l2)),
-        whole(static_cast<float>(balance.whole)),
-        ratio(static_cast<float>(balance.ratio * scale)),
-        error(8.0f * kUnit * std::abs(ratio)),
-        least_whole(whole - 8.0f * kUnit * whole) {}
-  // From here on splits must reach x = d^2 / (a c); zero for what a float has no room for.
-  void raise(double x) {
-    constexpr double kSmallest = 1e-30, kLargest = 1e30;
-    least = x > kSmallest ? static_cast<float>(std::min(x, kLargest) * (1.0 - 0x1p-16)) : 0.0f;
-  }
-  template <class Halves>
-  Ints passes(const Halves& halves, const i64* sums) const {
-    const FourWords words = halves.read(sums);
-    const Floats a = words.hessian + l2, d = words.gradient - ratio * a;
-    Floats size = (Floats)((Ints)d & 0x7FFFFFFF) + a * error;  // |d|
-    if constexpr (Halves::kCuts) size += 1.0f;
-    return size * size >= least * a * (least_whole - a);
-  }
-  float l2, whole, ratio, error, least_whole, least = 0.0f;
-};
-
-// The first eight of the sums first .. last - 1 of which one passes; `last` if none does. There are
-// seven more to be read.
-template <class Halves>
-u32 find_passing(const i64* sums, u32 first, u32 last, const Screen& screen, const Halves& halves) {
-  for (u32 b = first; b < last; b += 8) {
-    if (any_lane(screen.passes(halves, sums + b) | screen.passes(halves, sums + b + 4))) return b;
-  }
-  return last;
-}
-
-// A split that is about as good as the best; -1: it could not be told.
-template <class Halves>
-i64 find_good(const i64* sums, u32 first, u32 last, const Screen& by, const Halves& halves) {
-  BestFraction best_of[2];
-  Ints index = {0, 1, 2, 3};
-  index += static_cast<int>(first);
-  for (u32 b = first; b < last; b += 8, index += 8) {
-    const FourWords one = halves.read(sums + b), two = halves.read(sums + b + 4);
-    const Floats a1 = one.hessian + by.l2, a2 = two.hessian + by.l2;
-    const Floats d1 = one.gradient - by.ratio * a1, d2 = two.gradient - by.ratio * a2;
-    best_of[0].offer(d1 * d1, a1 * (by.whole - a1), index);
-    best_of[1].offer(d2 * d2, a2 * (by.whole - a2), index + 4);
-  }
-  const Floats found[2] = {best_of[0].num / best_of[0].den, best_of[1].num / best_of[1].den};
-  float most = -1.0f;
-  i64 at = -1;
-  for (int lane = 0; lane < 8; ++lane) {
-    if (best_of[lane / 4].at[lane % 4] < 0 || !(found[lane / 4][lane % 4] > most)) continue;
-    most = found[lane / 4][lane % 4];
-    at = best_of[lane / 4].at[lane % 4];
-  }
-  return at;
-}
 
 // With this many histogram entries for each row of a node, and more, empty ones are left out.
 constexpr double kSparse = 4.0;
 // What the roundings of a gain in double may be off by, relatively, and more.
 constexpr double kSlack = 0x1p-40;
+
+// How many of the first of n sums satisfy `is_before`, which those behind them do not. Without
+// branches: the answer differs from column to column.
+template <class IsBefore>
+u32 count_first(u32 n, IsBefore&& is_before) {
+  if (n == 0) return 0;
+  u32 count = 0;
+  for (; n > 1; n -= n / 2) count += n / 2 * static_cast<u32>(is_before(count + n / 2 - 1));
+  return count + static_cast<u32>(is_before(count));
+}
 
 }  // namespace
 
@@ -164,7 +47,9 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
   if (plan.incremental) {
     // What the sums of this node may need of an int's 31 bits is cut off.
     const u64 largest = static_cast<u64>(plan.largest_gradient) * static_cast<u64>(hessian);
-    shift_ = plan.halves.hessian_bits + std::max(0, static_cast<int>(std::bit_width(largest)) - 31);
+    const int n_cut = std::max(0, static_cast<int>(std::bit_width(largest)) - 31);
+    shift_ = plan.halves.hessian_bits + n_cut;
+    gradient_scale_ = std::ldexp(1.0, -n_cut);
   }
   if (plan.by_values) {
     const double g = static_cast<double>(plan_.halves.gradient(node.total)) * plan.gradient_unit;
@@ -231,14 +116,15 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds,
   const i64 least = std::max(least_hessian_, least_for_rows_);
   const i64 most = plan_.halves.hessian(node_.total) - least;
   const bool sparse = kSparse * n_copies_ < n_thresholds;
-  u32 first = 0, last = n_thresholds;
+  u32 n = n_thresholds;
   if (sparse) {
-    last = list_sums(column, base, n_thresholds);
+    n = list_sums(column, base, n_thresholds);
   } else {
-    sum_bins(column, base, n_thresholds);
+    add_up_entries(column.histogram, n_thresholds, base, sums_);
   }
-  while (first < last && plan_.halves.hessian(sums_[first]) < least) ++first;
-  while (last > first && plan_.halves.hessian(sums_[last - 1]) > most) --last;
+  const auto hessian = [&](u32 i) { return plan_.halves.hessian(sums_[i]); };  // ascends
+  const u32 first = count_first(n, [&](u32 i) { return hessian(i) < least; });
+  const u32 last = count_first(n, [&](u32 i) { return hessian(i) <= most; });
   if (first >= last) return;
   for (u32 pad = 0; pad < 7; ++pad) sums_[last + pad] = sums_[last - 1];
 
@@ -246,10 +132,9 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds,
   FoundSum found{std::max(best.gain, 0.0)};
   if (plan_.incremental) {
     const int bits = plan_.halves.hessian_bits;
-    screen_sums(UnevenHalves{shift_, (1 << bits) - 1}, first, last, std::ldexp(1.0, bits - shift_),
-                found);
+    screen_sums({shift_, (1 << bits) - 1, true}, first, last, gradient_scale_, found);
   } else {
-    screen_sums(EvenHalves{}, first, last, 1.0, found);
+    screen_sums({}, first, last, 1.0, found);
   }
   if (found.at >= 0)
     take(column, found.gain, sums_[found.at],
@@ -258,46 +143,28 @@ void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds,
 
 // The first of the best of the sums first .. last - 1 that reach the gain found before, if any.
 // `scale`: of the gradients as floats.
-template <class Halves>
-void NodeSearch::screen_sums(const Halves& halves, u32 first, u32 last, double scale,
+void NodeSearch::screen_sums(const SumHalves& halves, u32 first, u32 last, double scale,
                              FoundSum& found) {
-  Screen screen(balance_, scale);
+  SumScreen screen(balance_, scale, halves);
   // gain = (x whole + shift) gain_unit - gamma, solved for x; shift is not positive.
   const double slack = kSlack * (found.gain + std::abs(params_.gamma));
   const double sum = (found.gain + params_.gamma - slack) / gain_unit_ - balance_.shift;
   screen.raise(sum / balance_.whole * (1.0 - kSlack) * scale * scale);
-  first = find_passing(sums_, first, last, screen, halves);
+  first = screen.find_passing(sums_, first, last);
   if (first == last) return;
-  const i64 good = find_good(sums_, first, last, screen, halves);
+  const i64 good = screen.find_good(sums_, first, last);
   if (good >= 0) {
     const double a = static_cast<double>(plan_.halves.hessian(sums_[good])) + balance_.l2;
     const double d = static_cast<double>(plan_.halves.gradient(sums_[good])) - balance_.ratio * a;
     const double x = d * d / (a * (balance_.whole - a)) * (1.0 - kSlack) * scale * scale;
-    if (x > screen.least) screen.raise(x);
+    if (x > screen.least()) screen.raise(x);
   }
-  for (u32 b = first; b < last; b += 4) {
-    const Ints passes = screen.passes(halves, sums_ + b);
-    if (!any_lane(passes)) continue;
-    for (u32 k = 0; k < 4 && b + k < last; ++k) {
-      if (passes[static_cast<int>(k)] == 0) continue;
-      const double gain = measure(sums_[b + k]);
-      if (gain > found.gain || (gain == found.gain && found.at < 0)) found = {gain, b + k};
-    }
+  u32 passing[kHistogramBins];
+  const u32 n_passing = screen.list_passing(sums_, first, last, passing);
+  for (u32 k = 0; k < n_passing; ++k) {
+    const double gain = measure(sums_[passing[k]]);
+    if (gain > found.gain || (gain == found.gain && found.at < 0)) found = {gain, passing[k]};
   }
-}
-
-void NodeSearch::sum_bins(const ColumnView& column, i64 base, u32 n_thresholds) {
-  i64 sum = base;
-  u32 b = 0;
-  for (; b + 4 <= n_thresholds; b += 4) {
-    const i64* const histogram = column.histogram + b;
-    const i64 two = histogram[0] + histogram[1];
-    sums_[b] = sum + histogram[0];
-    sums_[b + 1] = sum + two;
-    sums_[b + 2] = sum + two + histogram[2];
-    sums_[b + 3] = sum += two + (histogram[2] + histogram[3]);
-  }
-  for (; b < n_thresholds; ++b) sums_[b] = sum += column.histogram[b];
 }
 
 // The sums after each entry that is not empty, and after the first one: an empty bin splits as the

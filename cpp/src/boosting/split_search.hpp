@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "boosting/row_records.hpp"
+#include "boosting/sum_screen.hpp"
 #include "committee/boosting_params.hpp"
 #include "committee/split_gain.hpp"
 #include "split/split_candidate.hpp"
@@ -113,8 +114,7 @@ class NodeSearch {
  private:
   SplitBalance make_balance(double l2) const;  // l2 includes what categories add
   void scan_numeric(const ColumnView& column, BoostSplit& best);
-  // The sums left of the thresholds: all of them, or those that differ from the one before.
-  void sum_bins(const ColumnView& column, i64 base, u32 n_thresholds);
+  // The sums left of the thresholds that differ from the one before.
   u32 list_sums(const ColumnView& column, i64 base, u32 n_thresholds);
   void scan_fast(const ColumnView& column, i64 base, u32 n_thresholds, bool missing_left,
                  BoostSplit& best);
@@ -122,8 +122,7 @@ class NodeSearch {
     double gain;
     i64 at = -1;  // -1: none yet
   };
-  template <class Halves>
-  void screen_sums(const Halves& halves, u32 first, u32 last, double scale, FoundSum& found);
+  void screen_sums(const SumHalves& halves, u32 first, u32 last, double scale, FoundSum& found);
   double measure(i64 left) const;  // gain of a split, in double
   // The left side of a split.
   struct Side {
@@ -154,7 +153,8 @@ class NodeSearch {
   i64 least_for_rows_;  // and, by its share of the hessians, for min_samples_leaf
   SplitBalance balance_;
   double parent_objective_ = 0.0;
-  int shift_ = 32;  // of a word, so that its gradient fits into an int
+  int shift_ = 32;               // of a word, so that its gradient fits into an int
+  double gradient_scale_ = 1.0;  // of that int
   alignas(64) i64 sums_[kHistogramBins + 16];
   u32 positions_[kHistogramBins + 16];  // bins of the sums, where empty ones are left out
 };

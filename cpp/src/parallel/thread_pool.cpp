@@ -24,6 +24,7 @@ namespace {
 constexpr int kMaxThreads = 256;
 
 thread_local bool inside_region = false;
+std::atomic<int> n_granted{1};
 
 // Marks this thread as one that runs tasks, so that nested calls run inline.
 class RegionGuard {
@@ -312,13 +313,18 @@ int choose_threads(int n_jobs, double work, double min_work_per_thread,
   if (inside_region || n_jobs == 1) return 1;
   int most = kMaxThreads;
   if (work < least_work_per_thread * kMaxThreads)
-    most = std::max(2, static_cast<int>(work / least_work_per_thread));
+    most = std::max(n_granted.load(std::memory_order_relaxed),
+                    static_cast<int>(work / least_work_per_thread));
   if (n_jobs > 0) return std::min(n_jobs, most);
   if (n_jobs < 0) return std::clamp(count_usable_cores() + 1 + n_jobs, 1, most);
   const double useful = work / min_work_per_thread;
   if (!(useful >= 2.0)) return 1;  // before asking the system for its cores, which costs more
   const int cores = std::min(count_usable_cores(), most);
   return useful < cores ? static_cast<int>(useful) : cores;
+}
+
+void grant_threads(int n_threads) {
+  n_granted.store(std::max(1, n_threads), std::memory_order_relaxed);
 }
 
 bool inside_parallel_region() {
