@@ -14,15 +14,15 @@ namespace {
 
 // Updates of histogram entries that are worth a thread of its own for a tree where nobody says how
 // many there are to be, and those that each of several threads needs: with less they wait for one
-// another longer than they work. Where a round has several trees threads need not wait.
-constexpr double kWorkPerThread = 400'000.0, kLeastWork = 100'000.0, kLeastOfRound = 32'000.0;
+// another longer than they work. Trees for residuals take less time, and have more of it to wait.
+constexpr double kWorkPerThread = 400'000.0, kLeastWork = 32'000.0, kLeastOfResiduals = 70'000.0;
 
 int count_threads(std::size_t n_rows, std::size_t n_cols, const Loss& loss,
                   const BoostingParams& params) {
   const double work = static_cast<double>(n_rows) * static_cast<double>(n_cols);
   const u32 n_trees = params.vector_leaves ? 1 : loss.n_scores();
-  return choose_threads(params.n_jobs, work, kWorkPerThread,
-                        n_trees > 1 ? kLeastOfRound / n_trees : kLeastWork);
+  const double least = loss.shape().residual && n_trees == 1 ? kLeastOfResiduals : kLeastWork;
+  return choose_threads(params.n_jobs, work, kWorkPerThread, least / n_trees);
 }
 
 // Bytes that copies of the records may take, so that trees of a round can be grown side by side.

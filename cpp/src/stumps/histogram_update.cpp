@@ -1,4 +1,7 @@
 // Histograms that follow the weights: only rows whose weight changed are added.
+#include <bit>
+#include <cstring>
+
 #include "stumps/stump_rows.hpp"
 
 namespace committee {
@@ -6,22 +9,63 @@ namespace committee {
 namespace {
 
 constexpr std::size_t kBlockColumns = 16;  // columns of a record that one task adds to
-constexpr std::size_t kAhead = 12;         // rows whose records are fetched before they are needed
+constexpr std::size_t kAhead = 16;         // rows whose records are fetched before they are needed
 
-// Adds a row's delta to the bins of kColumns neighbouring columns.
-template <std::size_t kColumns>
-void add_to_columns(const u8* record, u64 delta, u64* slots) {
-#pragma GCC unroll 8
-  for (std::size_t c = 0; c < kColumns; ++c) slots[c * kHistogramBins + record[c]] += delta;
+// Rows whose weight changed, and by how much.
+struct Changes {
+  const u32* rows;
+  const u64* deltas;
+  std::size_t n;
+};
+
+// The bins of up to eight columns, which are read at once.
+inline u64 load_bins(const u8* at) {
+  static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
+  u64 bins;
+  std::memcpy(&bins, at, sizeof bins);
+  return bins;
 }
 
-void add_to_record(const u8* record, std::size_t n_cols, u64 delta, u64* slots) {
-  std::size_t c = 0;
-  for (; c + 8 <= n_cols; c += 8) add_to_columns<8>(record + c, delta, slots + c * kHistogramBins);
-  if (n_cols & 4) add_to_columns<4>(record + c, delta, slots + c * kHistogramBins), c += 4;
-  if (n_cols & 2) add_to_columns<2>(record + c, delta, slots + c * kHistogramBins), c += 2;
-  if (n_cols & 1) add_to_columns<1>(record + c, delta, slots + c * kHistogramBins);
+template <std::size_t... kColumn>
+[[gnu::always_inline]] inline void add_to_columns(u64 bins, u64 delta, u64* slots,
+                                                  std::index_sequence<kColumn...>) {
+  ((slots[kColumn * kHistogramBins + (bins >> (8 * kColumn) & 0xFF)] += delta), ...);
 }
+
+// Adds to columns of records, eight at a time and kRest at the end. What a row begins with is
+// loaded before the slots of the row before it, and each eight before the slots of the eight
+// before: they would wait otherwise. Behind the records is a spare cache line.
+template <std::size_t kRest>
+void add_to_records(const u8* records, std::size_t stride, std::size_t n_eights,
+                    const Changes& changes, u64* slots) {
+  const auto find_record = [&](std::size_t j) {
+    return records + changes.rows[std::min(j, changes.n - 1)] * stride;
+  };
+  if (changes.n == 0) return;
+  const u8* next_record = find_record(0);
+  u64 next_bins = load_bins(next_record);
+  for (std::size_t j = 0; j < changes.n; ++j) {
+    const u8* record = next_record;
+    u64 bins = next_bins;
+    __builtin_prefetch(find_record(j + kAhead));
+    next_record = find_record(j + 1);
+    next_bins = load_bins(next_record);
+    const u64 delta = changes.deltas[j];
+    u64* at = slots;
+    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * kHistogramBins) {
+      record += 8;
+      const u64 following = load_bins(record);
+      add_to_columns(bins, delta, at, std::make_index_sequence<8>());
+      bins = following;
+    }
+    add_to_columns(bins, delta, at, std::make_index_sequence<kRest>());
+  }
+}
+
+// By the columns behind the last eight.
+constexpr decltype(&add_to_records<0>) kAddToRecords[] = {
+    add_to_records<0>, add_to_records<1>, add_to_records<2>, add_to_records<3>,
+    add_to_records<4>, add_to_records<5>, add_to_records<6>, add_to_records<7>};
 
 }  // namespace
 
@@ -66,12 +110,10 @@ void StumpRows::add_changes() {
 // Wide columns hold next to nothing here: what is added for them is never read.
 void StumpRows::add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols) {
   for (const Chunk& chunk : chunks_) {
-    u64* slots = plane(chunk.label) + (group.first_col + first) * kHistogramBins;
-    const std::size_t end = chunk.begin + chunk.n_changed;
-    for (std::size_t j = chunk.begin; j < end; ++j) {
-      __builtin_prefetch(group.record(changed_[std::min(j + kAhead, end - 1)]) + first);
-      add_to_record(group.record(changed_[j]) + first, n_cols, deltas_[j], slots);
-    }
+    u64* const slots = plane(chunk.label) + (group.first_col + first) * kHistogramBins;
+    const Changes changes{changed_.data() + chunk.begin, deltas_.data() + chunk.begin,
+                          chunk.n_changed};
+    kAddToRecords[n_cols % 8](group.bytes.data() + first, group.stride, n_cols / 8, changes, slots);
   }
 }
 
