@@ -3,7 +3,6 @@
 #pragma once
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <optional>
 
 #include "split/feature_sampler.hpp"
@@ -251,25 +250,18 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
 // Subtrees that were put aside for other threads.
 template <class Accumulator>
 void TreeBuilder<Accumulator>::grow_deferred(TreePart& part) {
-  // Large subtrees first, so that the last task to finish is a small one.
-  std::vector<std::size_t> order(deferred_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [this](std::size_t i, std::size_t k) {
-    const NodePosition &a = deferred_[i], &b = deferred_[k];
-    return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
-  });
-  std::vector<TreePart> parts(deferred_.size());
-  std::vector<std::pair<u32, bool>> parents;
-  for (const std::size_t i : order)
-    parents.emplace_back(deferred_[i].parent, deferred_[i].is_right);
-  parallel_for(deferred_.size(), plan_.n_threads, [&](std::size_t i) {
+  const std::vector<NodePosition> tasks(deferred_.begin(), deferred_.end());
+  const std::vector<std::size_t> order = order_by_size(tasks);
+  std::vector<TreePart> parts(tasks.size());
+  parallel_for(tasks.size(), plan_.n_threads, [&](std::size_t i) {
     PooledWorker worker(*this);
     Node node = std::move(deferred_[order[i]]);
     node.parent = kNone;
     run(std::move(node), parts[i], *worker, false);
   });
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    append_part(part, std::move(parts[i]), parents[i].first, parents[i].second);
+    const NodePosition& task = tasks[order[i]];
+    append_part(part, std::move(parts[i]), task.parent, task.is_right);
   }
 }
 

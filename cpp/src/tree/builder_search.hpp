@@ -115,12 +115,8 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
   std::size_t n_varying = 0;
   while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
     const u32 n_wanted = std::max(params_.max_features, sampler.n_drawn() + 1);
-    drawn.clear();
-    while (sampler.n_drawn() < std::min(n_pool, n_wanted)) {
-      drawn.push_back(pool[sampler.draw()]);
-      worker.search.set_priority(drawn.back(), sampler.n_drawn());
-    }
-    if (context_.data.groups.size() > 1) std::sort(drawn.begin(), drawn.end());
+    worker.search.draw_features(sampler, pool, n_wanted, drawn);
+    if (context_.data.groups.size() > 1) sort_ascending(drawn);
     worker.varies.assign(drawn.size(), 0);
     n_varying += worker.search.scan_features(node, dense, drawn, found.best, worker.varies.data());
   }
@@ -132,8 +128,7 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
 template <class Accumulator>
 void TreeBuilder<Accumulator>::search_drawn_entries(const Node& node, Worker& worker,
                                                     Found& found) {
-  const ColumnEntries& entries = *context_.data.entries;
-  const u64* may_vary = entries.occupied.data();
+  const u64* may_vary = context_.data.entries->occupied.data();
   if (context_.entry_columns->guess_entries(node.size()) <= params_.max_features) {
     worker.columns.collect(*context_.entry_columns, context_.data.n_cols,
                            std::span<const Item>(context_.items + node.begin, node.size()));
@@ -147,14 +142,7 @@ void TreeBuilder<Accumulator>::search_drawn_entries(const Node& node, Worker& wo
   std::vector<u32>& drawn = worker.drawn;
   std::size_t n_varying = 0;
   while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
-    drawn.clear();
-    do {
-      const u32 at = sampler.draw(), feature = pool ? pool[at] : at;
-      if ((may_vary[feature / 64] >> (feature % 64) & 1) == 0) continue;
-      __builtin_prefetch(entries.starts.data() + feature);
-      drawn.push_back(feature);
-      worker.search.set_priority(feature, sampler.n_drawn());
-    } while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || drawn.empty()));
+    worker.search.draw_columns(sampler, pool, may_vary, drawn);
     worker.varies.assign(drawn.size(), 0);
     n_varying +=
         worker.search.scan_features(node, nullptr, drawn, found.best, worker.varies.data());
@@ -172,7 +160,7 @@ void TreeBuilder<Accumulator>::narrow_features(Node& node, Worker& worker) const
   worker.columns.collect(*context_.entry_columns, context_.data.n_cols,
                          std::span<const Item>(context_.items + node.begin, node.size()));
   auto features = std::make_shared<std::vector<u32>>(worker.columns.columns());
-  std::sort(features->begin(), features->end());
+  sort_ascending(*features);
   node.features = std::move(features);
 }
 

@@ -1,8 +1,7 @@
 // Which columns can vary in a node of a table that is kept as entries.
 #pragma once
-#include <algorithm>
-
 #include "committee/binning.hpp"
+#include "tree/row_sorting.hpp"
 
 namespace committee {
 
@@ -17,7 +16,7 @@ class EntryColumns {
       is_chosen_[c / 64] |= u64{1} << (c % 64);
       if (entries_.has_bytes(c)) with_bytes_.push_back(c);
     }
-    std::sort(with_bytes_.begin(), with_bytes_.end());
+    sort_ascending(with_bytes_);
   }
   // Such columns, ascending.
   std::vector<u32> list_all() const {

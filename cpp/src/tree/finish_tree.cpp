@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "committee/criteria/all.hpp"
 #include "tree/sample_kind.hpp"
@@ -81,6 +82,16 @@ std::vector<double> measure_importances(const GrownTree& tree, std::size_t n_fea
 }
 
 }  // namespace
+
+std::vector<std::size_t> order_by_size(std::span<const NodePosition> tasks) {
+  std::vector<std::size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) {
+    const NodePosition &a = tasks[i], &b = tasks[k];
+    return a.size() != b.size() ? a.size() > b.size() : a.begin < b.begin;
+  });
+  return order;
+}
 
 void append_part(TreePart& part, TreePart&& grown, u32 parent, bool is_right) {
   const u32 offset = static_cast<u32>(part.tree.size());

@@ -55,7 +55,7 @@ struct GrowthContext {
   using Element = typename Accumulator::Element;
   using Item = typename Accumulator::Item;
 
-  GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
+  [[gnu::cold]] GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
   // What choose_route refuses for every sample of the accumulator is not compiled for it.
   static constexpr bool may_take(Route route) {
     constexpr AccumulatorKind kKind = Accumulator::kKind;

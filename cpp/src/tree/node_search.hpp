@@ -8,6 +8,7 @@
 #include "split/split_candidate.hpp"
 #include "split/threshold.hpp"
 #include "tree/dense_histograms.hpp"
+#include "tree/feature_views.hpp"
 #include "tree/gather_bins.hpp"
 #include "tree/growth_context.hpp"
 
@@ -19,14 +20,6 @@ inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entri
 // A lane a feature, wide enough for the weight of some rows.
 using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;
 
-// Single boundaries of a run of features.
-struct SingleBoundaries {
-  SingleBoundary list[kBatch];
-  std::size_t n = 0;
-  u32 has_more = 0;        // a bit a feature that has other boundaries besides
-  u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
-};
-
 // A node's rows and where their bins lie.
 template <class Item>
 struct NodeRows {
@@ -37,13 +30,13 @@ struct NodeRows {
 
 // Of one thread at a time.
 template <class Accumulator>
-class TreeNodeSearch {
+class TreeNodeSearch : public FeatureViews {
  public:
   using Element = typename Accumulator::Element;
   using Item = typename Accumulator::Item;
   using Rows = NodeRows<Item>;
 
-  explicit TreeNodeSearch(const GrowthContext<Accumulator>& context);
+  [[gnu::cold]] explicit TreeNodeSearch(const GrowthContext<Accumulator>& context);
 
   // Before the scans of a node: its total and the limits of its splits.
   void begin(const Element* total, const NodeLimits& limits) {
@@ -59,9 +52,6 @@ class TreeNodeSearch {
   // Returns how many vary.
   std::size_t scan_numeric(const Rows& rows, std::span<const u32> features, Candidate& best,
                            u64& varying);
-  // The order in which a feature was drawn, where features are drawn: equal splits go to the first.
-  void set_priority(u32 feature, u32 priority) { priorities_[feature] = priority; }
-
   SplitFinder<Accumulator>& finder() { return *finder_; }
   // The bins of the feature in the rows of the node that was looked at last, in byte `shift / 8` of
   // a word a row; null: they were not gathered.
@@ -95,8 +85,6 @@ class TreeNodeSearch {
   bool scan_wide(const NodePosition& node, u32 feature, Candidate& best);
   void collect_category_cells(u32 feature, const Element* hist, u64 touched);
   void accumulate_wide(const NodePosition& node, u32 feature);
-  FeatureView view_feature(const NodeNumbers& numbers, u32 feature) const;
-  void fill_view(const NodeNumbers& numbers, u32 feature, FeatureView& view) const;
   // tree/search_entries.hpp
   std::size_t scan_entries(const NodePosition& node, std::span<const u32> features, Candidate& best,
                            u8* varies);
@@ -109,8 +97,6 @@ class TreeNodeSearch {
   u32 scan_single_boundaries(const Rows& rows, std::span<const u32> features, Candidate& best,
                              u8* varies);
   BinRange gather_run_bins(const Rows& rows, std::span<const u32> features);
-  void list_boundaries(const Rows& rows, std::span<const u32> features, const BinRange& range,
-                       SingleBoundaries& cuts, u8* varies) const;
   void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
                 std::size_t n_features);
   void scan_random_thresholds(const Rows& rows, std::span<const u32> features, Candidate& best,
@@ -121,9 +107,6 @@ class TreeNodeSearch {
   SortedRows sort_rows(const NodePosition& node, u32 feature);
 
   const GrowthContext<Accumulator>& context_;
-  const GrowthPlan& plan_;
-  const GrowParams& params_;
-  const BinnedMatrix& data_;
   const Sample<Accumulator>& sample_;
   const Accumulator& accumulator_;
   const Item* const items_;
@@ -134,7 +117,6 @@ class TreeNodeSearch {
   std::vector<Element> rest_;    // a cell
   std::vector<u8> column_;       // bytes of a column that has none
   std::vector<u64> keyed_, keyed_spare_;
-  std::vector<u32> priorities_;  // per feature that was drawn: when
   std::vector<CategoryCell<Element>> cells_;
   std::vector<Element> wide_cells_;
   // A word a row: the bins of the run of features that was looked at last.
@@ -155,10 +137,8 @@ class TreeNodeSearch {
 
 template <class Accumulator>
 TreeNodeSearch<Accumulator>::TreeNodeSearch(const GrowthContext<Accumulator>& context)
-    : context_(context),
-      plan_(context.plan),
-      params_(context.params),
-      data_(context.data),
+    : FeatureViews(context.plan),
+      context_(context),
       sample_(context.sample),
       accumulator_(context.accumulator),
       items_(context.items),
@@ -166,7 +146,6 @@ TreeNodeSearch<Accumulator>::TreeNodeSearch(const GrowthContext<Accumulator>& co
       finder_(make_finder(context.accumulator, context.params.criterion)),
       total_(context.accumulator.cell()),
       hist_(batch_size() * kHistogramBins * context.accumulator.cell(), Element{0}) {
-  if (plan_.draws_features) priorities_.resize(data_.n_cols);
   if (context.takes(Route::random_thresholds)) {
     for (const ColumnBins& bins : *data_.bins)
       column_ends_.push_back({bins.low.data(), bins.high.data()});
@@ -385,32 +364,6 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
     finder_->scan_run(hist_.data(), touched, {views, run.size()}, best, varies);
   });
   return n_varying;
-}
-
-// In place: copying what was just written in smaller pieces would wait for the writes.
-template <class Accumulator>
-[[gnu::always_inline]] inline void TreeNodeSearch<Accumulator>::fill_view(
-    const NodeNumbers& numbers, u32 feature, FeatureView& view) const {
-  view.feature = feature;
-  view.priority = params_.shuffle_ties && plan_.draws_features
-                      ? priorities_[feature]
-                      : tie_priority(numbers, feature, params_.shuffle_ties);
-  view.monotonic = params_.monotonic.empty() ? 0 : params_.monotonic[feature];
-  if (params_.random_splits) {
-    const ColumnBins& bins = (*data_.bins)[feature];
-    const bool exact = params_.exact && !bins.categorical;
-    view.low = exact ? &plan_.input.presort->values[feature] : &bins.low;
-    view.high = exact ? &plan_.input.presort->values[feature] : &bins.high;
-    view.number = numbers.at(Purpose::threshold, feature);
-  }
-}
-
-template <class Accumulator>
-FeatureView TreeNodeSearch<Accumulator>::view_feature(const NodeNumbers& numbers,
-                                                      u32 feature) const {
-  FeatureView view;
-  fill_view(numbers, feature, view);
-  return view;
 }
 
 }  // namespace committee

@@ -7,7 +7,7 @@ namespace committee {
 namespace {
 
 // Of a split: name, left, right, feature, bin, categorical | missing_left << 1, words of its codes.
-constexpr std::size_t kSplitNumbers = 7;
+constexpr std::size_t kRemoteSplitNumbers = 7;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::vector<RemoteSplit> read_remote_splits(const BlockValues& values) {
   const auto& words = take_value<std::vector<u32>>(values, 1);
   std::vector<RemoteSplit> splits;
   std::size_t word = 0;
-  for (std::size_t at = 0; at + kSplitNumbers <= numbers.size(); at += kSplitNumbers) {
+  for (std::size_t at = 0; at + kRemoteSplitNumbers <= numbers.size(); at += kRemoteSplitNumbers) {
     const u32* const own = numbers.data() + at;
     if (own[6] > words.size() - word)
       throw std::invalid_argument("a split names more codes than its message has");

@@ -71,4 +71,8 @@ void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 largest_co
   }
 }
 
+void sort_ascending(std::vector<u32>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+}
+
 }  // namespace committee

@@ -11,4 +11,7 @@ void sort_few(const u8* bins, std::size_t n, u16* keyed);
 // Keyed rows, code << 32 | row, by code; stable, so that equal codes stay in row order.
 void sort_keyed(std::vector<u64>& keyed, std::vector<u64>& spare, u32 largest_code);
 
+// Rows or features, without a copy of the sort for each accumulator.
+void sort_ascending(std::vector<u32>& numbers);
+
 }  // namespace committee

@@ -116,53 +116,6 @@ inline void sum_class_lanes(std::span<const ClassAccumulator<u32>::Item> items, 
   }
 }
 
-// The cut of every feature that varies. Two rows are partitioned by any feature alike: of those
-// only the first in the node's order is kept.
-template <class Accumulator>
-void TreeNodeSearch<Accumulator>::list_boundaries(const Rows& rows, std::span<const u32> features,
-                                                  const BinRange& range, SingleBoundaries& cuts,
-                                                  u8* varies) const {
-  const auto lane = [](BinLanes lanes, std::size_t k) {
-    return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
-  };
-  for (std::size_t k = 0; k < features.size(); ++k) {
-    const u32 lo = lane(range.lo, k), hi = lane(range.hi_next, k) - 1;
-    const bool has_missing = lane(range.lo_next, k) == 0;
-    varies[k] = lo != kMissingBin && (lo != hi || has_missing);
-    if (!varies[k]) continue;
-    if (has_missing && !params_.random_splits) {
-      cuts.has_more |= 1u << k;
-      continue;
-    }
-    SingleBoundary& cut = cuts.list[cuts.n];
-    fill_view(rows.numbers, features[k], cut.view);
-    cut.at = {lo, hi, false, has_missing};
-    cut.lane = static_cast<u32>(k);
-    if (rows.items.size() == 2 && cuts.n == 1) {
-      if (cut.view.priority < cuts.list[0].view.priority) cuts.list[0] = cut;
-      continue;
-    }
-    ++cuts.n;
-  }
-  SplitBinSearch search;
-  for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
-    search.add(
-        {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
-        cuts.list[c].at.bin, cuts.list[c].at.next);
-  search.finish();
-  for (u32 c = 0; c < cuts.n; ++c) {
-    SingleBoundary& cut = cuts.list[c];
-    if (cut.at.bin == cut.at.next) {  // one value, and missing ones
-      cut.at.next = kNone;
-    } else {
-      if (params_.random_splits) cut.at.bin = search.bin(c);
-      cut.at.next = cut.at.bin + 1;
-      cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
-    }
-    cuts.limits[cut.lane] = static_cast<u8>(cut.at.bin + 1);
-  }
-}
-
 // A cut needs no histogram: the extremes of a run of features in one pass over the rows, what lies
 // left of the cuts in a second one over a copy of their bins. Returns a bit for every feature that
 // has more than one cut after all, since values are missing: nothing was done for these.
@@ -176,7 +129,7 @@ u32 TreeNodeSearch<Accumulator>::scan_single_boundaries(const Rows& rows,
   SingleBoundaries& cuts = cuts_;
   cuts.n = cuts.has_more = 0;
   std::fill_n(cuts.limits, kBatch, u8{0});
-  list_boundaries(rows, features, range, cuts, varies);
+  list_boundaries(rows.numbers, n, features, range, cuts, varies);
   if (cuts.n == 0) return cuts.has_more;
 
   const u32 cell = accumulator_.cell();

@@ -10,6 +10,7 @@
 #include "tree/dense_histograms.hpp"
 #include "tree/leaf_moments.hpp"
 #include "tree/remote_nodes.hpp"
+#include "tree/sample_kind.hpp"
 #include "tree/training_sample.hpp"
 
 namespace committee {

@@ -35,7 +35,7 @@ class TreeBuilder {
   };
 
   // The loop.
-  Node make_root() const;
+  [[gnu::cold]] Node make_root() const;
   // Whether the node's subtree is grown by SubtreeBuilder.
   bool is_subtree(const Node& node, bool may_defer) const {
     return context_.takes(Route::subtree) && !may_defer && !context_.fits_dense(node.size());
@@ -46,12 +46,13 @@ class TreeBuilder {
                   bool may_defer);
   void make_children(const Node& node, std::size_t n_left, Node& left, Node& right) const;
   void write_node(Node& node, TreePart& part, Worker& worker);
-  void grow_deferred(TreePart& part);
+  [[gnu::cold]] void grow_deferred(TreePart& part);
   void sum_items(const NodePosition& node, Worker& worker) const;
   bool is_left_heavier(const Node& node, std::size_t n_left) const;
   void share_total(const Node& node, Node& smaller, Node& larger, Worker& worker) const;
   void bound_children(const Node& node, Node& left, Node& right) const;
-  std::shared_ptr<const std::vector<u32>> allowed_features(const std::vector<u64>& groups) const;
+  [[gnu::cold]] std::shared_ptr<const std::vector<u32>> allowed_features(
+      const std::vector<u64>& groups) const;
 
   // Over blocks. Their steps wait for answers: small code, which compiles faster, is as good.
   struct DividedNode;

@@ -1,0 +1,80 @@
+#include "tree/feature_views.hpp"
+
+#include <bit>
+
+#include "split/threshold.hpp"
+
+namespace committee {
+
+FeatureViews::FeatureViews(const GrowthPlan& plan)
+    : plan_(plan), params_(plan.params), data_(*plan.input.data) {
+  if (plan.draws_features) priorities_.resize(data_.n_cols);
+}
+
+void FeatureViews::draw_features(FeatureSampler<u32, true>& sampler, std::span<const u32> pool,
+                                 u32 n_wanted, std::vector<u32>& drawn) {
+  drawn.clear();
+  while (sampler.n_drawn() < std::min(static_cast<u32>(pool.size()), n_wanted)) {
+    drawn.push_back(pool[sampler.draw()]);
+    set_priority(drawn.back(), sampler.n_drawn());
+  }
+}
+
+void FeatureViews::draw_columns(WideSampler& sampler, const u32* pool, const u64* may_vary,
+                                std::vector<u32>& drawn) {
+  const ColumnEntries& entries = *data_.entries;
+  drawn.clear();
+  do {
+    const u32 at = sampler.draw(), feature = pool ? pool[at] : at;
+    if ((may_vary[feature / 64] >> (feature % 64) & 1) == 0) continue;
+    __builtin_prefetch(entries.starts.data() + feature);
+    drawn.push_back(feature);
+    set_priority(feature, sampler.n_drawn());
+  } while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || drawn.empty()));
+}
+
+void FeatureViews::list_boundaries(const NodeNumbers& numbers, std::size_t n_rows,
+                                   std::span<const u32> features, const BinRange& range,
+                                   SingleBoundaries& cuts, u8* varies) const {
+  const auto lane = [](BinLanes lanes, std::size_t k) {
+    return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
+  };
+  for (std::size_t k = 0; k < features.size(); ++k) {
+    const u32 lo = lane(range.lo, k), hi = lane(range.hi_next, k) - 1;
+    const bool has_missing = lane(range.lo_next, k) == 0;
+    varies[k] = lo != kMissingBin && (lo != hi || has_missing);
+    if (!varies[k]) continue;
+    if (has_missing && !params_.random_splits) {
+      cuts.has_more |= 1u << k;
+      continue;
+    }
+    SingleBoundary& cut = cuts.list[cuts.n];
+    fill_view(numbers, features[k], cut.view);
+    cut.at = {lo, hi, false, has_missing};
+    cut.lane = static_cast<u32>(k);
+    if (n_rows == 2 && cuts.n == 1) {
+      if (cut.view.priority < cuts.list[0].view.priority) cuts.list[0] = cut;
+      continue;
+    }
+    ++cuts.n;
+  }
+  SplitBinSearch search;
+  for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
+    search.add(
+        {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
+        cuts.list[c].at.bin, cuts.list[c].at.next);
+  search.finish();
+  for (u32 c = 0; c < cuts.n; ++c) {
+    SingleBoundary& cut = cuts.list[c];
+    if (cut.at.bin == cut.at.next) {  // one value, and missing ones
+      cut.at.next = kNone;
+    } else {
+      if (params_.random_splits) cut.at.bin = search.bin(c);
+      cut.at.next = cut.at.bin + 1;
+      cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
+    }
+    cuts.limits[cut.lane] = static_cast<u8>(cut.at.bin + 1);
+  }
+}
+
+}  // namespace committee
