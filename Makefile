@@ -95,6 +95,9 @@ fuzz-pool:  ## many callers of the thread pool under TSan, in a program without 
 fuzz-memory: build  ## let every request of the core for memory fail once
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.faults
 
+stops: build  ## kill, fail and interrupt: saves at every step, calls at polls of the core, signals in long calls
+	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.stops
+
 protections: build  ## take each protection out once, in a copy, and see its test fail
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m fuzz.protections
 
@@ -130,4 +133,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test fuzz fuzz-core fuzz-files fuzz-pool fuzz-memory protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean
+.PHONY: help setup build test fuzz fuzz-core fuzz-files fuzz-pool fuzz-memory stops protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

@@ -55,11 +55,14 @@ FAULT_ROWS = {
     "guided bins": "inputs of the readers of bins, guided by coverage, under ASan and UBSan",
     "guided border": "sessions of calls of the core with changed arguments, guided by coverage, under ASan and UBSan",
     "pool": "calls of the thread pool in a C++ program under TSan",
-    "kills": "kills while a model is saved",
-    "interrupts": "interrupted calls",
+    "kills": "processes killed while they save a model, at every step of the save",
+    "errors": "saves in which a step fails (no space, read-only, rights, quota) or the size of files is limited",
+    "interrupts": "calls interrupted at polls of the core, from the first to the last",
+    "signals": "signals (SIGINT) in the middle of such calls, fits to ten times the rows",
     "protections": "protections taken out once, to see a test fail",
-    "address": "tests under ASan and UBSan, x86-64, see below",
-    "thread": "tests of the core, learners, engines, ensembles and contracts under TSan, x86-64, see below",
+    "address x86_64": "tests under ASan and UBSan, x86-64, see below",
+    "address aarch64": "tests under ASan and UBSan, aarch64, see below",
+    "thread x86_64": "tests of the core, learners, engines, ensembles and contracts under TSan, x86-64, see below",
 }
 
 

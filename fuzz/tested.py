@@ -4,7 +4,7 @@ Usage: python -m fuzz.tested address LOG [LOG ...] [--keep]. A LOG is what a ver
 example that of `make sanitize-address SANITIZED_TESTS='tests -n 16 -v'`; it may be compressed by gzip. Several are of
 runs that went on where another was cut, or that had libraries which another lacked: a test that was skipped in one and
 ran in another has run, and of two runs of a test the later one counts. The first LOG is of a run that collected all
-tests. With --keep the counts go into fuzz/faults.json.
+tests. With --keep the counts go into fuzz/faults.json, as those of this processor or of the one that --machine names.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import collections
 import gzip
 import json
+import platform
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,6 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m fuzz.tested", description=__doc__)
     parser.add_argument("sanitizer", choices=["address", "thread"])
     parser.add_argument("logs", type=Path, nargs="+")
+    parser.add_argument("--machine", default=platform.machine(), help="the processor that the tests ran on (this one)")
     parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
     args = parser.parse_args()
     logs = [read_log(path) for path in args.logs]
@@ -98,7 +100,7 @@ def main() -> None:
     counts = count_tests(*logs) | {"distinct reports": len(reports)}
     print(*list_failed(*logs), *(f"{n} x {report}" for report, n in reports.items()), json.dumps(counts), sep="\n")
     if args.keep:
-        keep_counts(args.sanitizer, dict(sorted(counts.items())))
+        keep_counts(f"{args.sanitizer} {args.machine}", dict(sorted(counts.items())))
 
 
 if __name__ == "__main__":

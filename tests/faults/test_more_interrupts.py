@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import committee
+from committee.search import RandomSearch
 from tests.interrupts import count_polls, interrupt_at_poll
 
 RNG = np.random.default_rng(0)
@@ -59,6 +60,15 @@ MODELS: dict[str, tuple[Callable[[], Any], Any, dict[str, Any], Any]] = {
         X,
         {},
         np.column_stack([VALUES, -VALUES]),
+    ),
+    "stump": (lambda: committee.DecisionStumpClassifier(n_jobs=1), np.tile(X, (6, 2)), {}, np.tile(RANKS, 6)),
+    "search": (
+        lambda: RandomSearch(
+            committee.DecisionTreeRegressor(n_jobs=1), {"max_depth": [2, 5]}, n_candidates=2, cv=2, n_jobs=1
+        ),
+        X,
+        {},
+        VALUES,
     ),
     "stack": (
         lambda: committee.StackingRegressor([("tree", committee.DecisionTreeRegressor(max_depth=4))], "mean", cv=2),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
 import os
-import resource
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import numpy as np
 import pytest
 
 import committee
-from committee.io import container
+from tests.faults.saving import count_steps, kill_while_saving, list_drafts, save_with, save_within
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
@@ -26,67 +23,6 @@ pytestmark = [
 X = np.arange(40.0).reshape(20, 2)
 OLD = committee.DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0])
 NEW = committee.DecisionTreeRegressor(max_depth=4).fit(X, X[:, 1])
-
-
-class Steps:
-    """Calls to the system that a save makes; at one of them something happens instead."""
-
-    def __init__(self, at: int, fault: Callable[[], Any]) -> None:
-        self.at, self.fault, self.n = at, fault, 0
-
-    def count(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*args: Any, **given: Any) -> Any:
-            self.n += 1
-            if self.n == self.at:
-                self.fault()
-            return call(*args, **given)
-
-        return counted
-
-    def install(self, patch: pytest.MonkeyPatch) -> None:
-        def open_file(*args: Any, **given: Any) -> Any:
-            file = builtins.open(*args, **{**given, "buffering": 0})  # noqa: SIM115
-            file_write = self.count(file.write)
-
-            class Written:
-                """The file with a write that is counted."""
-
-                def __enter__(self) -> Written:
-                    return self
-
-                def __exit__(self, *_: object) -> None:
-                    file.close()
-
-                def __getattr__(self, name: str) -> Any:
-                    return file_write if name == "write" else getattr(file, name)
-
-            return Written()
-
-        patch.setattr(container, "open", open_file, raising=False)
-        for name in ("open", "fsync", "replace"):
-            patch.setattr(container.os, name, self.count(getattr(os, name)))
-
-
-def count_steps(folder: Path) -> int:
-    steps = Steps(0, lambda: None)
-    with pytest.MonkeyPatch.context() as patch:
-        steps.install(patch)
-        committee.save(NEW, folder / "counted")
-    return steps.n
-
-
-def run_child(work: Callable[[], Any]) -> int:
-    """The code that a fork ends with after the work; minus the number of a signal."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except OSError:
-            os._exit(3)
-        except BaseException:
-            os._exit(4)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.fixture
@@ -101,23 +37,17 @@ def read_predictions(path: Path) -> Any:
 
 def test_sigkill_at_every_step_leaves_a_whole_file(place: Path) -> None:
     """Before the new file has the name, the old one is there; a draft may be left beside it, and nothing reads that."""
-    n_steps = count_steps(place.parent)
+    n_steps = count_steps(NEW, place.parent)
     assert n_steps > 10
     seen = set()
     for at in range(1, n_steps + 1):
         committee.save(OLD, place)
-
-        def save(at: int = at) -> None:
-            with pytest.MonkeyPatch.context() as patch:
-                Steps(at, lambda: os.kill(os.getpid(), signal.SIGKILL)).install(patch)
-                committee.save(NEW, place)
-
-        assert run_child(save) == -signal.SIGKILL
+        assert kill_while_saving(NEW, place, at) == -signal.SIGKILL
         found = read_predictions(place)
         is_new = bool(np.array_equal(found, NEW.predict(X)))
         assert is_new or np.array_equal(found, OLD.predict(X))
         seen.add(is_new)
-        for draft in place.parent.glob(".*.tmp"):
+        for draft in list_drafts(place):
             draft.unlink()
     assert seen == {False, True}  # the last steps come after the new file has its name
 
@@ -128,34 +58,25 @@ def test_errors_of_the_system_at_every_step_leave_the_old_file(place: Path, code
         raise OSError(code, os.strerror(code))
 
     before = place.read_bytes()
-    for at in range(1, count_steps(place.parent) + 1):
-        steps = Steps(at, fail)
-        with pytest.MonkeyPatch.context() as patch:
-            steps.install(patch)
-            try:
-                committee.save(NEW, place)
-            except OSError as error:
-                assert error.errno == code  # noqa: PT017
-                assert place.read_bytes() == before
-            else:
-                # Only the folder could not be synced, which not every system can.
-                assert np.array_equal(read_predictions(place), NEW.predict(X))
-                place.write_bytes(before)
-        assert list(place.parent.glob(".*.tmp")) == []
+    for at in range(1, count_steps(NEW, place.parent) + 1):
+        try:
+            save_with(NEW, place, at, fail)
+        except OSError as error:
+            assert error.errno == code  # noqa: PT017
+            assert place.read_bytes() == before
+        else:
+            # Only the folder could not be synced, which not every system can.
+            assert np.array_equal(read_predictions(place), NEW.predict(X))
+            place.write_bytes(before)
+        assert list_drafts(place) == []
 
 
 @pytest.mark.parametrize("n_bytes", [0, 1, 64, 1000])
 def test_a_limit_on_the_size_of_files(place: Path, n_bytes: int) -> None:
     before = place.read_bytes()
-
-    def save() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
-        committee.save(NEW, place)
-
-    assert run_child(save) == 3  # an OSError
+    assert save_within(NEW, place, n_bytes) == 3  # an OSError
     assert place.read_bytes() == before
-    assert list(place.parent.glob(".*.tmp")) == []
+    assert list_drafts(place) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
