@@ -31,7 +31,8 @@ OTHER = """
 Bins are made by the CPU's cores here and sent to the device (`gpu_prediction.md` has those that the GPU makes); XGBoost
 makes its own on the GPU. Kernels are compiled before (`gpu_prediction.md` has the time of first use).
 Prediction: 4,000,000 rows that lie on the device. Bytes a value: the memory beside the scores, for each value of the
-table.
+table. Bins and the rows of nodes grow with the table, histograms of nodes do not. They are what tables of few values,
+of many leaves, of several classes and of thousands of columns take more than 2.5 bytes for.
 {earlier}
 | task | bins, s | XGBoost's bins, s | ratio | rows predicted a second | XGBoost's | device memory, MB | bytes a value |
 |---|---|---|---|---|---|---|---|
