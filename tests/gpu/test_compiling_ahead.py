@@ -118,13 +118,14 @@ def test_a_fit_compiles_before_it_bins(model: Any, expected: Any, monkeypatch: p
 
 def test_parts_are_loaded_once() -> None:
     loaded: list[str] = []
+    asked: list[str] = []  # a kernel that does nothing, once for each list of options
 
     class Module:
         def __init__(self, code: str, options: tuple[str, ...], backend: str) -> None:
             self._code = code
 
         def compile(self) -> None:
-            loaded.append(self._code)
+            (asked if "do_nothing" in self._code else loaded).append(self._code)
 
         def get_function(self, name: str) -> Any:
             assert f" {name}(" in self._code.split('extern "C" __global__', 1)[1]
@@ -150,3 +151,4 @@ def test_parts_are_loaded_once() -> None:
     assert len(loaded) == 3
     assert device.compile("forest.cu", ["COMMITTEE_KIND=1"]) is not first
     assert len(loaded) == 3
+    assert len(asked) == 2
