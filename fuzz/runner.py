@@ -17,11 +17,14 @@ from typing import Any, Self
 
 from fuzz.draws import show_short
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "read_below"]
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds of a case: of the processor, so that a busy machine makes no findings, and of the clock where it only waits.
 MOST_BUSY, MOST_WAITING = 10.0, 90.0
+#: Seconds of the processor of all processes that cases have started and that are there; a case that waits for them does
+#: not only wait.
+MOST_BELOW = 60.0
 #: Seconds between two looks at a case that runs.
 LOOK = 1.0
 #: Cases of a process before a new one takes its place: what one case leaves behind reaches few others.
@@ -100,12 +103,15 @@ class Runner:
     def _read_line(self, process: subprocess.Popen[bytes], started: float = float("inf")) -> bytes | None:
         """A line of the worker; nothing where it has ended, None where a case that was started takes too long."""
         assert process.stdout is not None
+        worked, before = started, read_below(process.pid) if started < float("inf") else 0.0
         while b"\n" not in self._rest:
             while not select.select([process.stdout], [], [], LOOK)[0]:
                 if started == float("inf"):
                     continue
-                busy = _read_busy(process.pid) - self._busy
-                if busy > MOST_BUSY or time.monotonic() - started > MOST_WAITING:
+                busy, below = _read_busy(process.pid) - self._busy, read_below(process.pid)
+                if below > before:
+                    worked, before = time.monotonic(), below
+                if busy > MOST_BUSY or below > MOST_BELOW or time.monotonic() - worked > MOST_WAITING:
                     return None
             more = os.read(process.stdout.fileno(), 1 << 16)
             if not more:
@@ -165,6 +171,15 @@ def _describe(
         "detail": detail,
         "notes": notes,
     }
+
+
+def read_below(pid: int) -> float:
+    """Seconds of the processor that the processes have used which a process started, and theirs."""
+    found = 0.0
+    for place in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            found += sum(_read_busy(int(child)) + read_below(int(child)) for child in place.read_text().split())
+    return found
 
 
 def _read_busy(pid: int) -> float:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state, metaestimators
 
-from committee.constraints import document_params, list_names, validate_params
+from committee.constraints import document_params, list_names, show_value, validate_params
 from committee.exceptions import CommitteeError, DataError, ParameterError, ParameterTypeError
 from committee.foreign_names import hint_attribute, hint_parameter
 
@@ -117,6 +117,14 @@ class CommitteeEstimator(_RowReader, BaseEstimator):  # type: ignore[misc]
             if "__" not in name and name not in own:
                 raise ParameterError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}. {hint_parameter(name, own)}"
+                )
+        held = {**self.get_params(deep=True), **params} if any("__" in name for name in params) else {}
+        for name in params:
+            part, nested, _ = name.partition("__")
+            if nested and part in held and not hasattr(held[part], "set_params"):
+                raise ParameterError(
+                    f"{name!r} cannot be set: {part!r} of {type(self).__name__} is {show_value(held[part])}, not an "
+                    "estimator."
                 )
         super().set_params(**params)
         return self

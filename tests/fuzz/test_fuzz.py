@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import collections
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from fuzz.cases import KINDS, SEARCHES, label_case, run_case
 from fuzz.draws import Draw
 from fuzz.oracle import Finding, Refusal, attempt, compare_answers
 from fuzz.parameters import ESTIMATORS
-from fuzz.runner import ROOT, Runner
+from fuzz.runner import ROOT, Runner, read_below
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="times of a process as Linux has them")
 
@@ -72,6 +75,16 @@ def test_a_crash_and_a_hang_are_findings(runner: Runner, monkeypatch: pytest.Mon
     assert runner.run(SEED, 0)["result"] == "hang"
     monkeypatch.undo()
     assert runner.run(SEED, 0)["result"] in ("answered", "refused")
+
+
+def test_the_time_of_processes_that_a_case_started_is_seen() -> None:
+    """A case that waits for workers of its own on a busy machine does not hang."""
+    code = "import time\nwhile time.process_time() < 0.3:\n    pass\nprint('done', flush=True)\ninput()"
+    before = read_below(os.getpid())
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"done\n"
+        assert read_below(os.getpid()) >= before + 0.25
 
 
 def test_the_oracle_knows_a_sentence_from_an_accident() -> None:

@@ -37,6 +37,13 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no ends": (lambda: IntegerRange(None, 2), "must have finite numbers as its ends"),  # type: ignore[arg-type]
     "an end at infinity": (lambda: IntegerRange(1, np.inf), "must have finite numbers as its ends"),  # type: ignore[arg-type]
     "an end beyond doubles": (lambda: IntegerRange(1, 10**400), "at most 1e+307 in size"),
+    "an end between whole numbers": (lambda: IntegerRange(0.5, 4, log=True), "must have whole numbers as its ends"),  # type: ignore[arg-type]
+    "a member that a number replaces": (
+        lambda: RandomSearch(
+            committee.VotingRegressor([("a", TREE)]), {"a": [3], "a__max_depth": [1, 2]}, n_candidates=2, cv=2
+        ).fit(X, VALUES),
+        "'a__max_depth' cannot be set: 'a' of VotingRegressor is 3, not an estimator.",
+    ),
     "a name that is a number": (search(param_distributions={3: [1, 2]}), "must have names of parameters; got 3."),
     "a metric that is a number": (search(scoring={"a": 1.0}), "The 'scoring' parameter must be the name of a scorer"),
     "a function of two arguments": (search(scoring=lambda y, p: 0.0), "which does not take three arguments."),

@@ -105,7 +105,7 @@ def _find_between(low: float, high: float, u: float) -> float:
 
 
 def check_ends(bounds: RealRange | IntegerRange) -> None:
-    """Refuse ends that are no numbers, a range that is empty, or one by logarithm that begins at or below zero."""
+    """Refuse ends that are no numbers, fractions for whole numbers, an empty range, logarithms of zero or less."""
     name = type(bounds).__name__
     # A whole number beyond doubles is finite, and yet no end of a range that doubles are drawn from.
     if not all(is_real(end) and abs(end) <= _LARGEST_END for end in (bounds.low, bounds.high)):
@@ -113,6 +113,8 @@ def check_ends(bounds: RealRange | IntegerRange) -> None:
             f"{name} must have finite numbers as its ends, at most {_LARGEST_END:.0e} in size; got "
             f"{show_value(bounds.low)} and {show_value(bounds.high)}."
         )
+    if isinstance(bounds, IntegerRange) and not all(float(end).is_integer() for end in (bounds.low, bounds.high)):
+        raise ParameterError(f"{name} must have whole numbers as its ends; got {bounds.low} and {bounds.high}.")
     if not bounds.low < bounds.high:
         raise ParameterError(f"{name} must have low < high; got {bounds.low} and {bounds.high}.")
     if bounds.log and bounds.low <= 0:
