@@ -1,25 +1,67 @@
-"""Time each fast path of tree growth on and off: `python benchmarks/routes.py`.
+"""Time each fast path of tree growth on and off: `python benchmarks/routes.py [--write] [CASE ...]`.
 
 A path that saves less than 5 % on every case here is not worth its code. Times are seconds of CPU time on one thread,
-the best of some interleaved runs; `--table` prints the list of the paths for ARCHITECTURE.md instead.
+the best of some interleaved runs; `--write` puts them into ``results/routes_<processor>.md``, `--quick` takes small
+tables, words choose the cases whose titles have them, and `--table` prints the list of the paths for ARCHITECTURE.md
+instead.
 """
 
 from __future__ import annotations
 
+import argparse
+import pickle
+import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+if not __package__:
+    # Run as a script, Python searches the folder of this file for modules, not its parent.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.machine import measure_load, show_machine
 from committee import _core
 
 N_ROWS = 50_000
+#: Of the case that is as large as covertype, with its 44 columns of two values.
+N_MANY_ROWS = 400_000
 REPEATS = 3
+#: Of --quick.
+N_QUICK_ROWS = 1_500
+EVERYTHING = 0xFFFFFFFF
+RESULTS = Path(__file__).parent / "results"
 BEGIN, END = "<!-- routes: begin (python benchmarks/routes.py --table) -->", "<!-- routes: end -->"
 ROUTES = tuple(name for name, _, _ in _core.list_routes())
-Grow = Callable[[int], dict[str, int]]
+
+
+@dataclass
+class Case:
+    """How to grow a tree, or a forest of n_trees; the table has 20 columns, and n_bits more of two values."""
+
+    #: "values" or a number of classes.
+    target: str
+    n_bits: int = 0
+    n_trees: int = 0
+    weighted: bool = False
+    n_rows: int = N_ROWS
+    params: dict[str, Any] | None = None
+
+
+@dataclass
+class Timing:
+    """Seconds of a case without a route and with it, and whether it is the same model."""
+
+    case: str
+    route: str
+    off: float
+    on: float
+    same: bool
 
 
 def render_table() -> str:
@@ -29,86 +71,145 @@ def render_table() -> str:
     return "\n".join(lines)
 
 
-def make_case(target: str, *, n_bits: int = 0, n_trees: int = 0, weighted: bool = False, **params: Any) -> Grow:
-    """A function that grows a tree, or a forest of n_trees, with some routes allowed and counts the nodes of each.
+class Grower:
+    """The table of a case, from which it grows with some routes allowed."""
 
-    The table has 20 columns, and n_bits more of two values. The target is "values" or a number of classes.
-    """
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, 20 + n_bits))
-    X[:, 15:20] = np.round(X[:, 15:20], 1)
-    X[:, 20:] = X[:, 20:] > 0.7
-    score = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 15] + rng.normal(size=N_ROWS)
-    score += X[:, 20:].sum(axis=1)
-    values = score[:, None] if target == "values" else None
-    labels, n_classes = None, []
-    if values is None:
-        n_classes = [int(target)]
-        ranks = np.argsort(np.argsort(score))
-        labels = (ranks * n_classes[0] // N_ROWS).astype(np.uint32)[:, None]
-    weights = rng.integers(1, 4, size=N_ROWS).astype(float) if weighted else None
-    binned = _core.BinMapper.fit(X, None, np.zeros(X.shape[1], np.uint32), 255, 1).transform(X, 1)
-    plan = _core.ForestPlan()
-    plan.n_trees = n_trees
-    chosen = _core.GrowParams()
-    for name, value in {"n_jobs": 1, "shuffle_ties": True, **params}.items():
-        setattr(chosen, name, value)
+    def __init__(self, case: Case, n_rows: int) -> None:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n_rows, 20 + case.n_bits))
+        X[:, 15:20] = np.round(X[:, 15:20], 1)
+        X[:, 20:] = X[:, 20:] > 0.7
+        score = X[:, 0] + X[:, 1] * X[:, 2] + X[:, 15] + rng.normal(size=n_rows)
+        score += X[:, 20:].sum(axis=1)
+        values = score[:, None] if case.target == "values" else None
+        labels, n_classes = None, []
+        if values is None:
+            n_classes = [int(case.target)]
+            ranks = np.argsort(np.argsort(score))
+            labels = (ranks * n_classes[0] // n_rows).astype(np.uint32)[:, None]
+        weights = rng.integers(1, 4, size=n_rows).astype(float) if case.weighted else None
+        binned = _core.BinMapper.fit(X, None, np.zeros(X.shape[1], np.uint32), 255, 1).transform(X, 1)
+        self.data = (binned, None, labels, n_classes, values, weights)
+        self.params = _core.GrowParams()
+        for name, value in {"n_jobs": 1, "shuffle_ties": True, **(case.params or {})}.items():
+            setattr(self.params, name, value)
+        self.plan = None
+        if case.n_trees:
+            self.plan = _core.ForestPlan()
+            self.plan.n_trees = case.n_trees
 
-    def grow(routes: int) -> dict[str, int]:
-        chosen.routes = routes
-        arguments = (binned, None, labels, n_classes, values, weights, chosen)
-        return _core.testing.count_nodes_by_route(*arguments, plan if n_trees else None)  # type: ignore[no-any-return]
+    def count_nodes(self, routes: int) -> dict[str, int]:
+        """Nodes by the route that grew or searched them; this is what is timed."""
+        self.params.routes = routes
+        return _core.testing.count_nodes_by_route(*self.data, self.params, self.plan)  # type: ignore[no-any-return]
 
-    return grow
+    def digest(self, routes: int) -> str:
+        """Of the trees."""
+        self.params.routes = routes
+        if self.plan is None:
+            trees = _core.grow_tree(*self.data, self.params)[0]
+        else:
+            trees = _core.grow_forest(*self.data, self.params, self.plan)[0]
+        return sha256(pickle.dumps(trees)).hexdigest()
 
 
-def list_cases() -> dict[str, Grow]:
+def list_cases() -> dict[str, Case]:
     extra: dict[str, Any] = {"random_splits": True, "max_features": 4}
     values: dict[str, Any] = {"criterion": "squared_error"}
+    few: dict[str, Any] = {"max_features": 4}
+    bits: dict[str, Any] = {"max_features": 7}
     return {
-        "tree, 2 classes": make_case("2"),
-        "tree, 5 classes": make_case("5"),
-        "tree, values": make_case("values", **values),
-        "tree, values, depth 8": make_case("values", **values, max_depth=8),
-        "forest, 2 classes": make_case("2", n_trees=3, max_features=4),
-        "forest, 5 classes": make_case("5", n_trees=3, max_features=4),
-        "forest, 12 classes": make_case("12", n_trees=3, max_features=4),
-        "forest, values": make_case("values", **values, n_trees=2, max_features=6),
-        "forest, 2 classes, 40 bits": make_case("2", n_bits=40, n_trees=3, max_features=7),
-        "forest, 5 classes, 40 bits": make_case("5", n_bits=40, n_trees=3, max_features=7),
-        "forest, 12 classes, 40 bits": make_case("12", n_bits=40, n_trees=3, max_features=7),
-        "forest, values, 40 bits": make_case("values", **values, n_bits=40, n_trees=2, max_features=20),
-        "extra-trees, 2 classes": make_case("2", n_trees=4, **extra),
-        "extra-trees, 2 classes, weighted": make_case("2", n_trees=4, weighted=True, **extra),
-        "extra-trees, 5 classes": make_case("5", n_trees=3, **extra),
-        "extra-trees, values": make_case("values", n_trees=2, **values, **extra),
+        "tree, 2 classes": Case("2"),
+        "tree, 5 classes": Case("5"),
+        "tree, 5 classes, entropy": Case("5", params={"criterion": "entropy"}),
+        "tree, values": Case("values", params=values),
+        "tree, values, depth 8": Case("values", params={**values, "max_depth": 8}),
+        "forest, 2 classes": Case("2", n_trees=3, params=few),
+        "forest, 5 classes": Case("5", n_trees=3, params=few),
+        "forest, 12 classes": Case("12", n_trees=3, params=few),
+        "forest, values": Case("values", n_trees=2, params={**values, "max_features": 6}),
+        "forest, 2 classes, 40 bits": Case("2", n_bits=40, n_trees=3, params=bits),
+        "forest, 5 classes, 40 bits": Case("5", n_bits=40, n_trees=3, params=bits),
+        "forest, 12 classes, 40 bits": Case("12", n_bits=40, n_trees=3, params=bits),
+        "forest, 7 classes, 44 bits, 400,000 rows": Case("7", n_bits=44, n_trees=2, n_rows=N_MANY_ROWS, params=bits),
+        "forest, values, 40 bits": Case("values", n_bits=40, n_trees=2, params={**values, "max_features": 20}),
+        "extra-trees, 2 classes": Case("2", n_trees=4, params=extra),
+        "extra-trees, 2 classes, weighted": Case("2", n_trees=4, weighted=True, params=extra),
+        "extra-trees, 5 classes": Case("5", n_trees=3, params=extra),
+        "extra-trees, values": Case("values", n_trees=2, params={**values, **extra}),
     }
 
 
-def measure(grow: Grow, masks: list[int]) -> list[float]:
+def measure(grower: Grower, masks: list[int], repeats: int) -> list[float]:
     """Best CPU seconds under each mask, the runs interleaved."""
     best = [np.inf] * len(masks)
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for k, mask in enumerate(masks):
             start = time.process_time()
-            grow(mask)
+            grower.count_nodes(mask)
             best[k] = min(best[k], time.process_time() - start)
     return best
 
 
-def main(words: list[str]) -> None:
-    if "--table" in words:
+def time_case(title: str, case: Case, quick: bool) -> Iterator[Timing]:
+    """The case without each of the routes that it takes."""
+    grower = Grower(case, N_QUICK_ROWS if quick else case.n_rows)
+    taken = [bit for bit, route in enumerate(ROUTES) if grower.count_nodes(EVERYTHING)[route] > 0]
+    masks = [EVERYTHING, *(EVERYTHING & ~(1 << bit) for bit in taken)]
+    on, *offs = measure(grower, masks, 1 if quick else REPEATS)
+    digest = grower.digest(EVERYTHING)
+    for bit, mask, off in zip(taken, masks[1:], offs, strict=True):
+        yield Timing(title, ROUTES[bit], off, on, grower.digest(mask) == digest)
+
+
+def render_page(machine: str, timings: list[Timing]) -> str:
+    lines = [
+        "# Fast paths of tree growth, on and off",
+        "",
+        machine,
+        "",
+        "Seconds of CPU time on one thread, the best of interleaved runs; the ratio is that without the path to that",
+        "with it. By `python benchmarks/routes.py --write`; ARCHITECTURE.md says what the paths are.",
+        "",
+        "| path | case | seconds off | seconds on | ratio | same trees |",
+        "|---|---|---|---|---|---|",
+    ]
+    for t in sorted(timings, key=lambda timing: ROUTES.index(timing.route)):
+        cells = [
+            f"`{t.route}`",
+            t.case,
+            f"{t.off:.3f}",
+            f"{t.on:.3f}",
+            f"{t.off / t.on:.2f}",
+            "yes" if t.same else "**no**",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="of the titles of the cases")
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    if options.table:
         print(render_table())
         return
-    everything = 0xFFFFFFFF
-    for title, grow in list_cases().items():
-        if words and not any(word in title for word in words):
+    machine = f"{show_machine()}.\nOthers used {100 * measure_load():.0f}% of the machine before the start."
+    timings: list[Timing] = []
+    for title, case in list_cases().items():
+        if options.words and not any(word in title for word in options.words):
             continue
-        taken = [bit for bit, route in enumerate(ROUTES) if grow(everything)[route] > 0]
-        seconds = measure(grow, [everything, *(everything & ~(1 << bit) for bit in taken)])
-        ratios = "  ".join(f"{ROUTES[bit]} {off / seconds[0]:.2f}" for bit, off in zip(taken, seconds[1:], strict=True))
-        print(f"{title:34} {seconds[0]:6.2f} s; without: {ratios}", flush=True)
+        found = list(time_case(title, case, options.quick))
+        ratios = "  ".join(f"{t.route} {t.off / t.on:.2f}{'' if t.same else ' (other trees)'}" for t in found)
+        print(f"{title:42} {found[0].on if found else 0:6.2f} s; without: {ratios}", flush=True)
+        timings += found
+    if options.write:
+        (options.out / f"routes_{platform.machine()}.md").write_text(render_page(machine, timings), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

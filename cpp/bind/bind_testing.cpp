@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "committee/binning.hpp"
+#include "committee/entropy_screen.hpp"
 #include "committee/instructions.hpp"
 #include "committee/numeric_split.hpp"
 #include "committee/packed_counts_simd.hpp"
@@ -186,6 +187,23 @@ void bind_split_testing(nb::module_& m) {
       "the word left of it.");
 }
 
+// Class weights in whole vectors of four.
+nb::tuple estimate_entropy(const std::vector<u32>& left, const std::vector<u32>& total) {
+  if (left.size() != total.size() || left.size() % EntropyScreen::kLanes != 0 || left.empty())
+    throw nb::value_error("classes in whole vectors of four are needed");
+  u64 weight = 0;
+  for (const u32 w : total) weight += w;
+  const u64 sums[] = {(left[0] + left[1]) | u64{left[1]} << 32};
+  const u64 both = (total[0] + total[1]) | u64{total[1]} << 32;
+  float two[EntropyScreen::kLanes];
+  EntropyScreen::estimate_binary(sums, 0, both, 0.0f, 0.0, two);
+  const u32 n_classes = static_cast<u32>(left.size());
+  const double whole = static_cast<double>(weight);
+  return nb::make_tuple(
+      EntropyScreen::estimate(left.data(), total.data(), n_classes / EntropyScreen::kLanes),
+      EntropyScreen::error(whole, n_classes), two[0], EntropyScreen::error(whole, 2));
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -212,6 +230,11 @@ void bind_testing(nb::module_& m) {
       "values"_a, "Where the core reads the values of an array.");
   testing.def("choose_threshold", &choose_threshold, "a"_a, "b"_a,
               "The threshold between neighbouring values a < b, a float32 number where one fits.");
+  testing.def("estimate_entropy", &estimate_entropy, "left"_a, "total"_a,
+              nb::sig("def estimate_entropy(left: Sequence[int], total: Sequence[int]) -> "
+                      "tuple[float, float, float, float]"),
+              "Estimates of the entropy of a split by the class weights of its left side: of "
+              "several classes and how far off it may be, and the same of the first two classes.");
   testing.def("evaluate_packed_counts", &evaluate_packed_counts, "form"_a, "bytes"_a, "wides"_a,
               "quads"_a, "records"_a,
               "The functions of packed class counts, in their scalar ('plain') or SIMD ('native') "

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import committee
+from benchmarks import routes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,3 +33,15 @@ def test_a_quick_run_yields_the_table(tmp_path: Path) -> None:
             assert outcome["seconds"] or outcome["bytes"]
     assert len(data["outcomes"]) > 20
     assert len(data["claims"]) >= 8
+
+
+def test_the_fast_paths_are_timed_and_written(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(committee.__file__).parents[1])}
+    command = [sys.executable, "benchmarks/routes.py", "--quick", "--write", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (page,) = tmp_path.glob("routes_*.md")
+    rows = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("| `")]
+    assert {row[1] for row in rows} == set(routes.list_cases())
+    assert {row[0].strip("`") for row in rows} <= set(routes.ROUTES)
+    assert all(row[5] == "yes" for row in rows)  # no path changes a tree

@@ -48,6 +48,25 @@ class CategoryOrder {
   u32 group(std::size_t k) const { return group_of_[k]; }
   bool cuts_after(std::size_t k) const { return group_of_[k] != group_of_[k + 1]; }
   u32 random_size() const { return random_size_; }
+  // Makes the levels up to the one at `last` the left side of a candidate.
+  void take_prefix(Cells cells, std::size_t last, double score, const FeatureView& view,
+                   Candidate& best) const {
+    best = Candidate{};
+    best.score = score;
+    best.feature = view.feature;
+    best.priority = view.priority;
+    best.bin = static_cast<u32>(last);
+    best.categorical = true;
+    for (std::size_t k = 0; k < size(); ++k) {
+      const u32 code = cells[order_[k]].code;
+      if (code == kMissingCode) {
+        best.has_missing = true;
+        best.missing_left = k <= last;
+      } else {
+        (k <= last ? best.left_codes : best.right_codes).push_back(code);
+      }
+    }
+  }
 
   // Shuffles them, and draws the size of the one prefix that may go left.
   void shuffle(Cells cells, u64 number) {

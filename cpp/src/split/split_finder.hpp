@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "committee/criteria/all.hpp"
+#include "committee/entropy_screen.hpp"
 #include "split/categorical_order.hpp"
 #include "split/gini_binary_simd.hpp"
 #include "split/gini_multiclass.hpp"
 #include "split/histogram.hpp"
+#include "split/listed_boundaries.hpp"
 #include "split/split_candidate.hpp"
 #include "split/tiny_nodes.hpp"
 
@@ -36,6 +38,13 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     order_.set_rare_weight(limits.rare_weight);
     total_weight_ = accumulator_.weight(total);
     if constexpr (kUsesGiniMulticlass) gini_multiclass_.begin_node(total_.data(), total_weight_);
+    if constexpr (kTakesLogs) is_small_ = total_weight_ <= SmallLogs::kMost;
+    if constexpr (kScreens) {
+      screens_ = !is_small_ && total_weight_ < EntropyScreen::kMostWeight;
+      if (screens_)
+        error_ = EntropyScreen::error(total_weight_,
+                                      Accumulator::kFixedCell > 0 ? 2 : accumulator_.cell());
+    }
     total_impurity_term_ = measure_impurity_term(total, total_weight_);
     if (accumulator_.counted) total_count_ = accumulator_.count(total);
     // Weights are integers >= 1, so every boundary between bins that occur satisfies these limits.
@@ -55,30 +64,15 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
         return gini_multiclass_.scan_bins({hist, touched, has_missing}, view, best,
                                           best_left_.data());
     }
-    bool varies = false;
-    CellSum<Accumulator> left(accumulator_, left_);
-    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      left.set(accumulator_, pass == 1 ? missing : nullptr);
-      u32 previous = kNone;
-      for (u64 groups = touched; groups; groups &= groups - 1) {
-        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
-          const Element* cell = hist + static_cast<std::size_t>(bin) * accumulator_.cell();
-          if (accumulator_.is_empty(cell)) continue;
-          if (previous != kNone) {
-            varies = true;
-            consider(left.data(), view, {previous, bin, pass == 1, has_missing}, best);
-          }
-          left.add(accumulator_, cell);
-          previous = bin;
-        }
-      }
-      if (has_missing && pass == 0 && previous != kNone) {
-        varies = true;
-        consider(left.data(), view, {previous, kNone, false, true}, best);
-      }
+    if constexpr (kScreens && Accumulator::kKind == AccumulatorKind::classes) {
+      if (unlimited_ && screens_ &&
+          accumulator_.n_spare + accumulator_.n_elements == accumulator_.cell() &&
+          accumulator_.outputs.size() == 1)
+        return scan_screened(hist, touched, has_missing, view, best);
     }
-    return varies;
+    return visit_bins(hist, touched, has_missing, [&](const Element* left, const Boundary& at) {
+      consider(left, view, at, best);
+    });
   }
 
   void scan_run(Element* hist, const u64* touched, std::span<const FeatureView> views,
@@ -99,7 +93,8 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
 
   std::size_t most_few() const override {
     if (!unlimited_) return 0;
-    if constexpr (kSweepsClasses)
+    if constexpr (kUsesGiniMulticlass && !kSweepsClasses) return 0;
+    if constexpr (Accumulator::kKind == AccumulatorKind::classes)
       return accumulator_.outputs.size() == 1 && !accumulator_.counted ? kFewClassRows : 0;
     return Accumulator::kFixedCell > 0 ? kFewRows : 0;
   }
@@ -108,11 +103,12 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
                 Candidate& best) override {
     if constexpr (kSweepsClasses) {
       return gini_multiclass_.scan_few(keyed, items, view, best, best_left_.data());
-    } else if constexpr (Accumulator::kFixedCell > 0) {
-      Element left[Accumulator::kFixedCell];
+    } else {
+      CellSum<Accumulator> sum(accumulator_, left_);
+      Element* const left = sum.data();
       [[maybe_unused]] double bar = set_bar(best.score);
       return scan_boundaries(
-          keyed, [&] { std::fill_n(left, Accumulator::kFixedCell, Element{0}); },
+          keyed, [&] { sum.set(accumulator_, nullptr); },
           [&](u16 key) { accumulator_.add(left, items[key & 0xFF]); },
           [&](const Boundary& at) {
             if constexpr (kHasRatios) {
@@ -123,12 +119,10 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
             }
             const double score = score_boundary(left);
             if (!(score > kForbidden) || !best.loses_to(score, view.priority, at.bin)) return;
-            std::copy_n(left, Accumulator::kFixedCell, best_left_.begin());
+            std::copy_n(left, accumulator_.cell(), best_left_.begin());
             take_boundary(best, score, view, at);
             bar = set_bar(score);
           });
-    } else {
-      throw std::logic_error("most_few is zero for this accumulator");
     }
   }
 
@@ -220,7 +214,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       const double score = evaluate(left.data(), 0);
       if (score > kForbidden && best.loses_to(score, view.priority, static_cast<u32>(k))) {
         std::copy_n(left.data(), accumulator_.cell(), best_left_.begin());
-        take_categories(cells, k, score, view, best);
+        order_.take_prefix(cells, k, score, view, best);
       }
     }
     return true;
@@ -247,30 +241,69 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   // Gini over two classes, by GiniBinarySimd.
   static constexpr bool kUsesGiniSimd =
       Accumulator::kKind == AccumulatorKind::binary && std::is_same_v<Criterion, Gini>;
+  // Sums of x log2 x over whole weights, which SmallLogs has where they are small; and no other
+  // function of them.
+  static constexpr bool kTakesLogs = (Accumulator::kKind == AccumulatorKind::binary ||
+                                      std::is_same_v<Accumulator, ClassAccumulator<u32>>) &&
+                                     std::is_base_of_v<Entropy, Criterion>;
+  static constexpr bool kScreens = kTakesLogs && std::is_same_v<Criterion, Entropy>;
   // Measured: below, sorting rows beats histograms of their bins.
-  static constexpr std::size_t kFewClassRows = 256, kFewRows = kUsesGiniSimd ? 8 : 16;
+  static constexpr std::size_t kFewClassRows = kSweepsClasses ? 256 : 64,
+                               kFewRows = kUsesGiniSimd ? 8 : 16;
   static_assert(kFewClassRows <= kMostFew && kFewRows <= kMostFew);
 
-  // scan_bins where no limit can forbid a boundary: the sums left of every bin that occurs are
-  // listed without branches, scored in one vector loop, and only then looked at for the best.
-  bool scan_all_boundaries(const Element* hist, u64 touched, bool has_missing,
-                           const FeatureView& view, Candidate& best) {
-    constexpr u32 kCell = Accumulator::kFixedCell;
-    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * kCell;
-    Element sum[kCell] = {};
-    u32 n = 0;
-    for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-      for (u32 bin = first; bin < first + 4; ++bin) {
-        const Element* cell = hist + bin * kCell;
-        listed_bins_[n] = static_cast<u8>(bin);
-        for (u32 s = 0; s < kCell; ++s) {
-          listed_sums_[s][n] = sum[s];
-          sum[s] += cell[s];
+  // Calls look(sum on the left, boundary) for all boundaries of a histogram; false: there are none.
+  template <class Look>
+  bool visit_bins(const Element* hist, u64 touched, bool has_missing, Look&& look) {
+    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();
+    bool varies = false;
+    CellSum<Accumulator> left(accumulator_, left_);
+    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+      left.set(accumulator_, pass == 1 ? missing : nullptr);
+      u32 previous = kNone;
+      for (u64 groups = touched; groups; groups &= groups - 1) {
+        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
+          const Element* cell = hist + static_cast<std::size_t>(bin) * accumulator_.cell();
+          if (accumulator_.is_empty(cell)) continue;
+          if (previous != kNone) {
+            varies = true;
+            look(left.data(), Boundary{previous, bin, pass == 1, has_missing});
+          }
+          left.add(accumulator_, cell);
+          previous = bin;
         }
-        n += !accumulator_.is_empty(cell);
+      }
+      if (has_missing && pass == 0 && previous != kNone) {
+        varies = true;
+        look(left.data(), Boundary{previous, kNone, false, true});
       }
     }
+    return varies;
+  }
+
+  // scan_bins by EntropyScreen: most features have no boundary that may win.
+  bool scan_screened(const Element* hist, u64 touched, bool has_missing, const FeatureView& view,
+                     Candidate& best) {
+    u32 n = 0;
+    float most = std::numeric_limits<float>::lowest();
+    visit_bins(hist, touched, has_missing, [&](const Element* left, const Boundary&) {
+      estimates_[n] = EntropyScreen::estimate(left, total_.data(), accumulator_.cell() / 4);
+      most = std::max(most, estimates_[n++]);
+    });
+    const float bound = EntropyScreen::bound(best.score, most, error_);
+    if (n == 0 || most < bound) return n > 0;
+    n = 0;
+    return visit_bins(hist, touched, has_missing, [&](const Element* left, const Boundary& at) {
+      if (estimates_[n++] >= bound) consider(left, view, at, best);
+    });
+  }
+
+  // scan_bins where no limit can forbid a boundary.
+  bool scan_all_boundaries(const Element* hist, u64 touched, bool has_missing,
+                           const FeatureView& view, Candidate& best) {
+    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * Accumulator::kFixedCell;
+    u32 n = list_.fill(hist, touched);
     if (has_missing) --n;  // the missing bin comes last; its entry is the sum of all values
     bool varies = n > 1;
     if (n > 1) take_best_listed(1, n, nullptr, has_missing, view, best);
@@ -286,56 +319,25 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   // one.
   void take_best_listed(u32 from, u32 to, const Element* missing, bool has_missing,
                         const FeatureView& view, Candidate& best) {
-    constexpr u32 kCell = Accumulator::kFixedCell;
+    const auto score = [this](const Element* left) { return score_boundary(left); };
     u32 at = from;
     double most = kForbidden;
+    list_.choose(from, to, missing);
     if constexpr (kHasRatios) {
-      most = find_best_ratio(from, to, missing ? *missing : 0, best.score, at);
+      most = list_.find_best_ratio(criterion_, total_[0], best.score, at);
+    } else if constexpr (kScreens) {
+      most = screens_ ? list_.find_best_screened(score, total_[0], error_, best.score, at)
+                      : list_.find_best(score, at);
     } else {
-      for (u32 k = from; k < to; ++k) {
-        Element left[kCell];
-        for (u32 s = 0; s < kCell; ++s)
-          left[s] = listed_sums_[s][k] + (missing ? missing[s] : Element{0});
-        scores_[k] = score_boundary(left);
-      }
-      for (u32 k = from; k < to; ++k) most = scores_[k] > most ? scores_[k] : most;
+      most = list_.find_best(score, at);
     }
     if (!(most > kForbidden) || most < best.score) return;
-    if constexpr (!kHasRatios) {
-      while (scores_[at] != most) ++at;
-    }
-    const u32 cut = listed_bins_[at - 1];
+    const u32 cut = list_.bin(at - 1);
     if (!best.loses_to(most, view.priority, cut)) return;
-    for (u32 s = 0; s < kCell; ++s)
-      best_left_[s] = listed_sums_[s][at] + (missing ? missing[s] : Element{0});
-    const bool values_left = has_missing && missing == nullptr && listed_bins_[at] == kMissingBin;
+    list_.copy_left(at, best_left_.data());
+    const bool values_left = has_missing && missing == nullptr && list_.bin(at) == kMissingBin;
     take_boundary(best, most, view,
-                  {cut, values_left ? kNone : listed_bins_[at], missing != nullptr, has_missing});
-  }
-
-  // The first of the largest scores, if any reaches `best`: dividends and divisors in one vector
-  // loop, quotients only where a product does not show that they lose.
-  double find_best_ratio(u32 from, u32 to, u64 missing, double best, u32& at) {
-    const double w = total_weight_, total_p = accumulator_.positive(total_.data());
-    const u64* sums = listed_sums_[0];
-    for (u32 k = from; k < to; ++k) {
-      const u64 left = sums[k] + missing;
-      const auto ratio = criterion_.ratio_binary(accumulator_.weight(&left),
-                                                 accumulator_.positive(&left), w, total_p);
-      scores_[k] = ratio.dividend;
-      divisors_[k] = ratio.divisor;
-    }
-    const u32 middle = from + (to - from) / 2;
-    double bar = set_bar(std::max(best, scores_[middle] / divisors_[middle])), most = kForbidden;
-    for (u32 k = from; k < to; ++k) {
-      if (scores_[k] < bar * divisors_[k]) continue;
-      const double score = scores_[k] / divisors_[k];
-      if (!(score > most)) continue;
-      most = score;
-      at = k;
-      bar = std::max(bar, set_bar(score));
-    }
-    return most;
+                  {cut, values_left ? kNone : list_.bin(at), missing != nullptr, has_missing});
   }
 
   // Two classes, and a criterion that is one quotient.
@@ -354,7 +356,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   }
 
   // Score of a split that no limit forbids.
-  double score_boundary(const Element* left) const {
+  double score_boundary(const Element* left) {
     const double wl = accumulator_.weight(left), wr = total_weight_ - wl;
     if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
       if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
@@ -363,8 +365,9 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       }
     }
     if constexpr (kScoresSums) return score_sums(left, wl, wr);
-    Element right[Accumulator::kFixedCell == 0 ? 1 : Accumulator::kFixedCell];
-    for (u32 s = 0; s < Accumulator::kFixedCell; ++s) right[s] = total_[s] - left[s];
+    Element own[Accumulator::kFixedCell == 0 ? 1 : Accumulator::kFixedCell];
+    Element* const right = Accumulator::kFixedCell == 0 ? right_.data() : own;
+    for (u32 s = 0; s < accumulator_.cell(); ++s) right[s] = total_[s] - left[s];
     const double a = measure_impurity_term(left, wl), b = measure_impurity_term(right, wr);
     if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
       return a + b;
@@ -376,10 +379,23 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   double measure_impurity_term(const Element* sum, double weight) const {
     if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
       const double p = accumulator_.positive(sum);
+      if constexpr (kTakesLogs) {
+        if (is_small_) {
+          const double* logs = small_logs_ + SmallLogs::row_of(static_cast<u32>(*sum));
+          return logs[static_cast<u32>(*sum) - (*sum >> 32)] + logs[*sum >> 32];
+        }
+      }
       const double counts[2] = {weight - p, p};
       return criterion_.impurity_term(counts, 2, weight);
     } else if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
       double term = 0.0;
+      if constexpr (kTakesLogs) {
+        if (is_small_ && accumulator_.outputs.size() == 1) {
+          const double* logs = small_logs_ + SmallLogs::row_of(static_cast<u32>(weight));
+          for (u32 k = 0; k < accumulator_.n_elements; ++k) term += logs[sum[k]];
+          return term;
+        }
+      }
       for (std::size_t o = 0; o < accumulator_.outputs.size(); ++o) {
         term += criterion_.impurity_term(sum + accumulator_.offsets[o], accumulator_.outputs[o],
                                          weight);
@@ -401,8 +417,6 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     return a >= limits_.lower && a <= limits_.upper && b >= limits_.lower && b <= limits_.upper &&
            (b - a) * direction >= 0.0;
   }
-
-  static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
   // Score of the split with that sum on the left; kForbidden if the limits do not allow it.
   double evaluate(const Element* left_sum, i32 direction) {
@@ -446,36 +460,19 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     }
   }
 
-  void take_categories(Cells cells, std::size_t last, double score, const FeatureView& view,
-                       Candidate& best) {
-    best = Candidate{};
-    best.score = score;
-    best.feature = view.feature;
-    best.priority = view.priority;
-    best.bin = static_cast<u32>(last);
-    best.categorical = true;
-    for (std::size_t k = 0; k < order_.size(); ++k) {
-      const u32 code = cells[order_[k]].code;
-      if (code == kMissingCode) {
-        best.has_missing = true;
-        best.missing_left = k <= last;
-      } else {
-        (k <= last ? best.left_codes : best.right_codes).push_back(code);
-      }
-    }
-  }
-
   const Accumulator& accumulator_;
   const Criterion criterion_;
   NodeLimits limits_;
   std::vector<Element> left_, right_, total_, best_left_;
   bool unlimited_ = false;
-  // Boundaries of the feature at hand (accumulators of fixed size).
-  alignas(64) Element
-      listed_sums_[Accumulator::kFixedCell == 0 ? 1 : Accumulator::kFixedCell][kHistogramBins + 1];
-  alignas(64) double scores_[kHistogramBins + 1];
-  alignas(64) double divisors_[kHasRatios ? kHistogramBins + 1 : 1];
-  u8 listed_bins_[kHistogramBins + 1];
+  // kTakesLogs: whether all weights of the node are in the table; kScreens: whether larger ones are
+  // estimated, and how far off that may be.
+  bool is_small_ = false, screens_ = false;
+  const double* small_logs_ = kTakesLogs ? SmallLogs::get() : nullptr;
+  float error_ = 0.0f;
+  float estimates_[kScreens && Accumulator::kFixedCell == 0 ? 2 * kHistogramBins : 1];
+  struct NoList {};
+  std::conditional_t<(Accumulator::kFixedCell > 0), ListedBoundaries<Accumulator>, NoList> list_;
   double total_weight_ = 0.0, total_impurity_term_ = 0.0;
   u32 total_count_ = 0;
   CategoryOrder<Accumulator> order_;

@@ -19,7 +19,7 @@ constexpr RouteInfo kRouteInfos[] = {
     {"presorted_rows", "each feature's rows are sorted once and partitioned with the node",
      "squared error over all features, 512 rows or fewer"},
     {"few_rows", "a node's rows are sorted by bin instead of counted in a histogram",
-     "nodes of up to 16 rows; up to 256 with Gini of several classes"},
+     "nodes of up to 16 rows; of several classes up to 64, with Gini up to 256"},
     {"two_valued", "a column of two bins has one boundary and needs no histogram",
      "columns of two bins without missing values"},
     {"packed_records", "columns of two bins take a bit of a row's record instead of a byte",
