@@ -1,8 +1,8 @@
 """Takes each protection out once, in a copy of the sources, and sees that a test fails without it.
 
-Usage: python -m fuzz.protections [--only WORD] [--keep]. A protection is a piece of text of a source file and what
-stands there without it. Those of the compiled core that the programs of `fuzz.sanitized` cover are tried there: one
-file is compiled anew, instead of the core. With --keep the counts go into fuzz/faults.json.
+Usage: python -m fuzz.protections [sources] [certificates] [--only WORD] [--keep]. A protection is a piece of
+text of a source file and what stands there without it. Those of the compiled core that the programs of `fuzz.sanitized`
+cover are tried there: one file is compiled anew, instead of the core. With --keep the counts go into fuzz/faults.json.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from fuzz.results import keep_counts
 from fuzz.runner import ROOT
 from fuzz.sanitized import build_program, run_program
 
-__all__ = ["PROTECTIONS", "Protection", "change_text", "try_protection"]
+__all__ = ["PARTS", "PROTECTIONS", "Protection", "change_text", "try_protection"]
 
 CONTAINER, DECODE = "src/committee/io/container.py", "src/committee/io/decode.py"
 SERVER, BASE = "src/committee/lab/server.py", "src/committee/base.py"
+CERTIFICATES = "src/committee/io/certificates"
+SIGNING, VERIFICATION = f"{CERTIFICATES}/signing.py", f"{CERTIFICATES}/verification.py"
+SIGNED, CERTIFIED = "tests/io/test_signing.py", "tests/io/test_certificates.py"
 VALIDATE, POOL = "cpp/src/tree/arena_validate.cpp", "cpp/src/parallel/thread_pool.cpp"
 VOCABULARY, SAVING = "tests/io/test_vocabulary.py", "tests/faults/test_saving_faults.py"
 LAB, THREADS = "tests/lab/test_server.py", "tests/contract/test_threads.py"
@@ -40,7 +43,8 @@ class Protection(NamedTuple):
     """Path and name of a test, or the name of a program of `fuzz.sanitized` and its number of cases."""
 
 
-PROTECTIONS = [
+#: Files of models, the lab, threads, and the reader of trees and the pool of the core.
+SOURCE_PROTECTIONS = [
     Protection(
         "a new file is written beside the old one",
         CONTAINER,
@@ -177,6 +181,67 @@ PROTECTIONS = [
 ]
 
 
+#: What makes a signature and a certificate worth something.
+CERTIFIED_PROTECTIONS = [
+    Protection(
+        "a signature is checked",
+        SIGNING,
+        "        public.verify(held, Path(path).read_bytes())",
+        "        pass",
+        f"{SIGNED}::test_a_signature_is_of_the_file_and_the_key",
+    ),
+    Protection(
+        "a signature has its length",
+        SIGNING,
+        "if len(held) != _SIGNATURE_BYTES:",
+        "if False:",
+        f"{SIGNED}::test_what_is_no_key_or_signature",
+    ),
+    Protection(
+        "a key is one of Ed25519",
+        SIGNING,
+        "if not isinstance(found, wanted):",
+        "if False:",
+        f"{SIGNED}::test_what_is_no_key_or_signature",
+    ),
+    Protection(
+        "the table has the digest of the certificate",
+        VERIFICATION,
+        'found = _compare_tables(certificate["table"], given["table"])',
+        "found: list[str] = []",
+        f"{CERTIFIED}::test_what_differs_is_named",
+    ),
+    Protection(
+        "target and weights have the digests of the certificate",
+        VERIFICATION,
+        "if certificate[name] != given[name]:",
+        "if False:",
+        f"{CERTIFIED}::test_what_differs_is_named",
+    ),
+    Protection(
+        "the model has the digest of the certificate",
+        VERIFICATION,
+        "changed = digest_model(model, strip=strip) != expected",
+        "changed = False",
+        f"{CERTIFIED}::test_changed_parameters_and_models_are_named",
+    ),
+    Protection(
+        "a new fit has the digest of the certificate",
+        VERIFICATION,
+        "if digest_model(again, strip=strip) != expected:",
+        "if False:",
+        f"{CERTIFIED}::test_a_forged_certificate_is_found_by_the_fit",
+    ),
+    Protection(
+        "a certificate has what is compared",
+        VERIFICATION,
+        "if not _is_certificate(found):",
+        "if False:",
+        f"{CERTIFIED}::test_certificates_of_later_versions_are_refused",
+    ),
+]
+
+
 def change_text(protection: Protection) -> str:
     """The source file without the protection."""
     text = (ROOT / protection.file).read_text(encoding="utf-8")
@@ -213,25 +278,43 @@ def try_protection(protection: Protection, folder: Path) -> str:
     return failed[0]
 
 
-def main() -> None:
-    """Take out one after the other."""
-    parser = argparse.ArgumentParser(prog="python -m fuzz.protections", description=__doc__)
-    parser.add_argument("--only", default="", metavar="WORD", help="only those with this word in name, file or test")
-    parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
-    args = parser.parse_args()
-    chosen = [one for one in PROTECTIONS if args.only in " ".join(one)]
-    unnoticed = []
+#: By the name of the part, which its counts are kept by.
+PARTS = {"sources": SOURCE_PROTECTIONS, "certificates": CERTIFIED_PROTECTIONS}
+PROTECTIONS = [protection for part in PARTS.values() for protection in part]
+
+
+def try_part(part: str, only: str) -> dict[str, str]:
+    """What fails without each of the protections of a part, by its name."""
+    found: dict[str, str] = {}
+
+    def note(name: str, fails: str) -> None:
+        found[name] = fails
+        print(f"without this: {name}: {fails or 'NOTHING FAILS'}", flush=True)
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "src" / "committee", folder / "src" / "committee")
-        for protection in chosen:
-            found = try_protection(protection, folder)
-            print(f"without this: {protection.name}: {found or 'NOTHING FAILS'}", flush=True)
-            if not found:
-                unnoticed.append(protection.name)
-    if args.keep:
-        keep_counts("protections", {"taken out": len(chosen), "noticed": len(chosen) - len(unnoticed)})
-    sys.exit(bool(unnoticed))
+        for protection in PARTS[part]:
+            if only in " ".join(protection):
+                note(protection.name, try_protection(protection, folder))
+    return found
+
+
+def main() -> None:
+    """Take out one after the other."""
+    parser = argparse.ArgumentParser(prog="python -m fuzz.protections", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=[*PARTS], help="sources, certificates (both)")
+    parser.add_argument("--only", default="", metavar="WORD", help="only those with this word in name, file or test")
+    parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
+    args = parser.parse_args()
+    unnoticed = 0
+    for part in args.parts:
+        found = try_part(part, args.only)
+        noticed = sum(map(bool, found.values()))
+        unnoticed += len(found) - noticed
+        if args.keep and not args.only:
+            keep_counts(f"protections {part}", {"taken out": len(found), "noticed": noticed})
+    sys.exit(min(unnoticed, 1))
 
 
 if __name__ == "__main__":
