@@ -62,6 +62,19 @@ def test_large_nodes_with_dense_histograms_equal_their_twins(criterion: str, kin
     assert compare(Case(X, weights=weights, params={"criterion": criterion, "max_depth": 4}, **target)) > 15
 
 
+@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+def test_exact_splits_of_nodes_of_every_size_equal_their_twins(criterion: str) -> None:
+    # Rows are sorted by insertion, in buckets or by digits; a value that most rows have fills a bucket.
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(1300, 3))
+    X[rng.random(1300) < 0.6, 1] = 0.0
+    X[:, 2] = np.where(rng.random(1300) < 0.9, np.round(X[:, 2] * 40), X[:, 2])
+    target = draw_target(rng, criterion, 1300)
+    y = next(iter(target.values()))
+    y[X[:, 0] + X[:, 1] > 0.5] = 1
+    assert compare(Case(X, params={"criterion": criterion, "exact": True, "max_depth": 7}, **target)) > 30
+
+
 @pytest.mark.parametrize("n_rows", [300, 2300])
 @pytest.mark.parametrize(("criterion", "n_classes"), [("gini", 2), ("entropy", 5), ("squared_error", 0)])
 def test_many_columns_in_several_record_groups(criterion: str, n_classes: int, n_rows: int) -> None:

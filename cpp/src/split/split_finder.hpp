@@ -111,12 +111,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
           keyed, [&] { sum.set(accumulator_, nullptr); },
           [&](u16 key) { accumulator_.add(left, items[key & 0xFF]); },
           [&](const Boundary& at) {
-            if constexpr (kHasRatios) {
-              const auto ratio =
-                  criterion_.ratio_binary(accumulator_.weight(left), accumulator_.positive(left),
-                                          total_weight_, accumulator_.positive(total_.data()));
-              if (ratio.dividend < bar * ratio.divisor) return;
-            }
+            if (falls_short(left, bar)) return;
             const double score = score_boundary(left);
             if (!(score > kForbidden) || !best.loses_to(score, view.priority, at.bin)) return;
             std::copy_n(left, accumulator_.cell(), best_left_.begin());
@@ -184,7 +179,8 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       for (std::size_t i = 0; i < n_values; ++i) {
         const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
         if (code != previous) {
-          if (rows.only_bin == kNone || (previous <= rows.only_bin && code > rows.only_bin)) {
+          if ((rows.only_bin == kNone || (previous <= rows.only_bin && code > rows.only_bin)) &&
+              !(unlimited_ && falls_short(left.data(), set_bar(best.score)))) {
             consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
           }
           previous = code;
@@ -355,6 +351,18 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
                                  static_cast<double>(total_[1] - left[1]), wl, wr);
   }
 
+  // Whether a product shows that a split that no limit forbids cannot win.
+  bool falls_short(const Element* left, double bar) const {
+    if constexpr (kHasRatios) {
+      const auto ratio =
+          criterion_.ratio_binary(accumulator_.weight(left), accumulator_.positive(left),
+                                  total_weight_, accumulator_.positive(total_.data()));
+      return ratio.dividend < bar * ratio.divisor;
+    }
+    (void)left, (void)bar;
+    return false;
+  }
+
   // Score of a split that no limit forbids.
   double score_boundary(const Element* left) {
     const double wl = accumulator_.weight(left), wr = total_weight_ - wl;
@@ -428,16 +436,9 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
         return kForbidden;
       }
     }
-    if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-      if constexpr (requires { criterion_.score_binary(wl, wl, wl, wl); }) {
-        if (!limits_.bounded) {
-          return criterion_.score_binary(wl, accumulator_.positive(left_sum), total_weight_,
-                                         accumulator_.positive(total_.data()));
-        }
-      }
-    }
+    if (!limits_.bounded) return score_boundary(left_sum);
     for (u32 s = 0; s < accumulator_.cell(); ++s) right_[s] = total_[s] - left_sum[s];
-    if (limits_.bounded && !is_monotone(left_sum, wl, wr, direction)) return kForbidden;
+    if (!is_monotone(left_sum, wl, wr, direction)) return kForbidden;
     if constexpr (kScoresSums) return score_sums(left_sum, wl, wr);
     const double left = measure_impurity_term(left_sum, wl),
                  right = measure_impurity_term(right_.data(), wr);
