@@ -9,7 +9,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 
-from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
+from committee.automatic.baseline_members import (
+    BaselineMember,
+    LinearMember,
+    NeighbourMember,
+    PriorMember,
+    fit_two_classes,
+)
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.encoding import fit_encoding
 from committee.automatic.kernel_member import KernelMember, _measure_distances, _Ridge
@@ -24,6 +30,33 @@ def test_the_logistic_model_is_scikit_learns() -> None:
         again = StandardScaler().fit_transform(X[rows])
         np.testing.assert_allclose(ours, theirs.predict_proba(again), atol=2e-3)
     assert scaled.shape == X.shape
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(50, 3), (300, 20), (30, 60), (2, 1)])
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_newton_steps_find_scikit_learns_model(n_rows: int, n_columns: int, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    table, counts = scale * rng.normal(size=(n_rows, n_columns)), rng.uniform(0.5, 2.0, n_rows)
+    labels = (table[:, 0] / scale + rng.normal(size=n_rows) > 0.0).astype(float)
+    labels[:2] = 0.0, 1.0
+    coef, intercept = fit_two_classes(table, labels, counts)
+    theirs = LogisticRegression(tol=1e-8, max_iter=5000, solver="newton-cholesky").fit(table, labels, counts)
+    ours = 1.0 / (1.0 + np.exp(-(table @ coef + intercept)))
+    np.testing.assert_allclose(ours, theirs.predict_proba(table)[:, 1], atol=5e-3)
+
+
+def test_few_steps_of_two_classes_are_newtons() -> None:
+    X, y = load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    few, many = (LinearMember(True, max_steps=steps).fit(X, y).predict_proba(X) for steps in (40, 200))
+    np.testing.assert_allclose(few, many, atol=2e-3)
+    assert not np.array_equal(few, many)
+
+
+def test_the_kernel_has_at_most_so_many_landmarks() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    assert len(KernelMember(False, n_landmarks=100).fit(X, y).landmarks_) == 100
+    assert len(KernelMember(False).fit(X, y).landmarks_) == len(X)
 
 
 def test_the_ridge_is_one_of_scikit_learns() -> None:

@@ -16,7 +16,7 @@ from committee.automatic.encoding import fit_encoding
 from committee.data import Schema
 from committee.data.rows import multiply_rows
 from committee.engines.formula import ConstantTerm, LinearTerm, ModelFormula, RowFunction, refuse_formula
-from committee.losses import apply_exp
+from committee.losses import apply_exp, apply_sigmoid, apply_softplus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
-__all__ = ["BaselineMember", "LinearMember", "NeighbourMember", "PriorMember", "softmax"]
+__all__ = ["BaselineMember", "LinearMember", "NeighbourMember", "PriorMember", "fit_two_classes", "softmax"]
 
 _N_NEIGHBOURS = 15
 _MAX_NEIGHBOURS = 60
@@ -35,6 +35,11 @@ _MAX_NEIGHBOURS = 60
 _INVERSE_PENALTY = 1.0
 """C of the logistic model."""
 _MAX_STEPS = 200
+_MAX_NEWTON_WORK, _MAX_NEWTON_STEPS, _NEWTON_PRECISION = 6e6, 20, 1e-6
+"""Rows times squared columns up to which few steps of logistic regression of two classes are Newton's, the most of
+these, and the expected decrease of the loss of a row at which they end."""
+_LEAST_BEND, _LEAST_STEP = 1e-10, 1e-3
+"""Of the second derivative of a row's loss, and of the part of a Newton step."""
 _PENALTIES = np.logspace(-3, 6, 19)
 """Among which generalised cross-validation chooses."""
 
@@ -49,6 +54,53 @@ def softmax(scores: FloatArray) -> FloatArray:
     """
     exponentials = apply_exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+
+
+def fit_two_classes(table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, float]:
+    """Coefficients and intercept of logistic regression of two classes, by Newton's method.
+
+    Some four steps find what L-BFGS finds in forty. A step that does not decrease the loss is halved.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+        The encoded rows.
+    y_true : ndarray of shape (n_rows,)
+        One for rows of the second class, zero for the others.
+    counts : ndarray of shape (n_rows,)
+        How many rows each counts as.
+
+    Examples
+    --------
+    >>> coef, intercept = fit_two_classes(np.array([[-1.0], [1.0]]), np.array([0.0, 1.0]), np.ones(2))
+    >>> coef.round(3), abs(round(intercept, 3))
+    (array([0.675]), 0.0)
+    """
+    rows = np.hstack([table, np.ones((len(table), 1))])
+    penalty = np.full(rows.shape[1], 1.0 / _INVERSE_PENALTY)
+    penalty[-1] = 0.0  # of the intercept
+    signs = 1.0 - 2.0 * y_true
+
+    def measure(coef: FloatArray) -> float:
+        losses = apply_softplus(signs * (rows @ coef))
+        return float(counts @ losses + 0.5 * penalty @ (coef * coef))
+
+    coef = np.zeros(rows.shape[1])
+    loss = measure(coef)
+    for _ in range(_MAX_NEWTON_STEPS):
+        positive = apply_sigmoid(rows @ coef)
+        gradient = (counts * (positive - y_true)) @ rows + penalty * coef
+        bend = counts * np.maximum(positive * (1.0 - positive), _LEAST_BEND)
+        step = np.linalg.solve((rows * bend[:, None]).T @ rows + np.diag(penalty), gradient)
+        decrease, size = 0.5 * float(gradient @ step), 1.0
+        if decrease <= _NEWTON_PRECISION * float(counts.sum()):
+            break
+        while (new := measure(coef - size * step)) >= loss and size > _LEAST_STEP:
+            size *= 0.5
+        if new >= loss:
+            break
+        coef, loss = coef - size * step, new
+    return coef[:-1], float(coef[-1])
 
 
 class BaselineMember(BaseEstimator):  # type: ignore[misc]
@@ -157,6 +209,9 @@ class LinearMember(BaselineMember):
         n_classes = y_true.shape[1]
         if n_classes == 1:
             return np.zeros((1, table.shape[1])), np.zeros(1)
+        if n_classes == 2 and self.max_steps < _MAX_STEPS and table.size * table.shape[1] <= _MAX_NEWTON_WORK:
+            coef, intercept = fit_two_classes(table, y_true[:, 1], counts)
+            return np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept
         model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=self.max_steps)
         with warnings.catch_warnings():
             # A model that has nearly converged is as good a member.

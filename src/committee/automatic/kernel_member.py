@@ -19,6 +19,8 @@ from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowF
 from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from committee.engines.formula import FormulaTerm
@@ -39,7 +41,21 @@ _MIN_COMPLEMENT = 1e-6
 
 
 class KernelMember(BaselineMember):
-    """Kernel ridge regression; class probabilities are the softmax of a multiple of the regressed values."""
+    """Kernel ridge regression; class probabilities are the softmax of a multiple of the regressed values.
+
+    Parameters
+    ----------
+    classify, categories
+        As in `BaselineMember`.
+    n_landmarks : int, default=600
+        The most landmarks; a fit takes the cube of their number.
+    """
+
+    n_landmarks = _N_LANDMARKS  # of members from model files, which do not hold it
+
+    def __init__(self, classify: bool, categories: Sequence[int] = (), n_landmarks: int = _N_LANDMARKS) -> None:
+        super().__init__(classify, categories)
+        self.n_landmarks = n_landmarks
 
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         self.encoding_ = fit_encoding(X, counts, self.categories)
@@ -52,7 +68,7 @@ class KernelMember(BaselineMember):
         unit = float(np.median(distances[distances > 0.0])) if (distances > 0.0).any() else 1.0
         fits = [_Ridge(table, trial, unit * width, y_true, counts) for width in _WIDTHS]
         width = min(fits, key=lambda fit: fit.score).width
-        ridge = _Ridge(table, distinct[order[:_N_LANDMARKS]], width, y_true, counts)
+        ridge = _Ridge(table, distinct[order[: self.n_landmarks]], width, y_true, counts)
         self.landmarks_, self.width_ = ridge.landmarks, width
         self.coef_, self.intercept_ = ridge.find_coefficients()
         loo_scores = ridge.predict_loo()

@@ -156,6 +156,8 @@ class FitContext:
         preset = self.preset
         if issubclass(kind, LinearMember) and preset.linear_steps is not None:
             return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
+        if issubclass(kind, KernelMember) and preset.n_landmarks is not None and self.n_classes == 2:
+            return kind(classify=self.classify, categories=self.categories, n_landmarks=preset.n_landmarks)
         if issubclass(kind, BaselineMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None

@@ -32,6 +32,8 @@ class Preset:
         Parameters of boosting in place of those of the portfolio.
     linear_steps : int or None
         The maximum number of steps of logistic regression; None for the number of the member.
+    n_landmarks : int or None
+        The most landmarks of the kernel for two classes; None for the number of the member.
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     """
@@ -43,6 +45,7 @@ class Preset:
     n_trees: int | None = None
     boosting: dict[str, Any] = field(default_factory=dict)
     linear_steps: int | None = None
+    n_landmarks: int | None = None
     keeps_shallow: bool = False
 
 
@@ -76,4 +79,6 @@ def find_preset(name: str, n_rows: int) -> Preset:
     preset = PRESETS[name]
     if name != "fast" or n_rows > _FEW_ROWS:
         return preset
-    return replace(preset, names=(*(preset.names or ()), "kernel"), n_fitted=None, n_trees=100, linear_steps=40)
+    return replace(
+        preset, names=(*(preset.names or ()), "kernel"), n_fitted=None, n_trees=100, linear_steps=40, n_landmarks=300
+    )
