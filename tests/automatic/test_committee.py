@@ -15,6 +15,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
 from committee.automatic.combination import MemberCombiner
 from committee.automatic.portfolio import choose_entries
+from committee.automatic.time_limits import PILOT_ROUNDS
 from committee.data.targets import encode_values
 from committee.exceptions import DataError, ParameterError
 
@@ -162,7 +163,7 @@ def test_the_budget_of_time() -> None:
     X, y = load_diabetes(return_X_y=True)
     hurried = CommitteeRegressor(time_budget=1e-6, random_state=0).fit(X, y)
     assert {row["name"] for row in hurried.leaderboard_} == {"prior", NAMES[False][0]}
-    assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[False][0]] == [30]
+    assert [row["rounds"] for row in hurried.leaderboard_ if row["name"] == NAMES[False][0]] == [PILOT_ROUNDS + 1]
     patient = CommitteeRegressor(time_budget=1e6, random_state=0).fit(X, y)
     unhurried = CommitteeRegressor(random_state=0).fit(X, y)  # begins with the cheap ones, not with the best one
     assert {r["name"] for r in patient.leaderboard_} == {r["name"] for r in unhurried.leaderboard_}

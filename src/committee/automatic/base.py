@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,18 +11,20 @@ from joblib import effective_n_jobs, parallel_config
 from scipy.sparse import issparse
 
 from committee.automatic.baseline_members import BaselineMember
-from committee.automatic.combination import JackknifeEstimate, MemberCombiner, sharpen_probabilities, trace_scores
+from committee.automatic.combination import MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
 from committee.automatic.extra_members import list_extra_entries, make_extra_member
 from committee.automatic.formulas import CommitteeFormulaMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
+from committee.automatic.leaderboard import format_best_score, make_leaderboard
 from committee.automatic.log_scale import back_transform
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
+from committee.automatic.time_limits import afford_trees, find_member_deadline, has_time
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
@@ -197,7 +200,7 @@ class BaseCommittee(
             "estimators_": [members[k].to_estimator(context.classes) for k in chosen],
             "weights_": weights[chosen],
             "power_": power,
-            "leaderboard_": _make_leaderboard(members, single, seconds, weights),
+            "leaderboard_": make_leaderboard(members, single, seconds, weights),
             "score_trace_": trace_scores([one.name for one in members], predictions, rows, folds, combiner, first),
             "score_estimate_": estimate.score,
             "score_error_": estimate.error,
@@ -342,11 +345,16 @@ class BaseCommittee(
                 begun = time.perf_counter()
                 if should_stop(on_progress):
                     break
-                if len(spent) > 1 and not context.has_time(begun, spent[1:]):
-                    break
+                if number > 1 and context.deadline is not None:
+                    estimator, params = self._make_estimator(entry, number, views[entry.view], context)
+                    n_fits = len(folds) + 1 if context.uses_folds(entry) else 1
+                    with limit_blas():
+                        if not has_time(entry, estimator, views[entry.view], params, n_fits, spent, context.deadline):
+                            break
+                limit = find_member_deadline(context.deadline, begun, is_last=number == len(entries) - 1)
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.
                 comparable = losses if self.metric is None and entry.view != "logs" else []
-                schedule = plan_schedule(training, context, comparable)
+                schedule = replace(plan_schedule(training, context, comparable), deadline=limit)
                 fitted = self._fit_entry(entry, number, views[entry.view], folds, context, schedule)
                 if entry.view == "logs":
                     fitted = [back_transform(one, training) for one in fitted]
@@ -355,7 +363,7 @@ class BaseCommittee(
                 seconds += [time.perf_counter() - begun] * len(fitted)
                 spent.append(seconds[-1])
                 if on_progress is not None:
-                    on_progress(number + 1, entry.name + _format_best_score(fitted, combiner))
+                    on_progress(number + 1, entry.name + format_best_score(fitted, combiner))
         return members, seconds
 
     def _choose_entries(
@@ -386,6 +394,15 @@ class BaseCommittee(
             entries.sort(key=lambda entry: entry.source == "stages")
         return entries
 
+    def _make_estimator(
+        self, entry: PortfolioEntry, number: int, training: TrainingSet, context: FitContext
+    ) -> tuple[Any, dict[str, object]]:
+        """The estimator of an entry, not fitted, and further arguments of its fits."""
+        params: dict[str, object] = {} if training.weights is None else {"sample_weight": training.weights}
+        if entry.estimator is None:
+            return context.make_member(entry, number), params
+        return make_extra_member(entry.estimator, context.seed, number), params
+
     def _fit_entry(
         self,
         entry: PortfolioEntry,
@@ -397,11 +414,10 @@ class BaseCommittee(
     ) -> list[MemberFit]:
         """The member of an entry, or one for each stage of boosting."""
         uses_folds = context.uses_folds(entry)
-        if entry.estimator is None:
-            estimator = context.make_member(entry, number)
-        else:
-            estimator = make_extra_member(entry.estimator, context.seed, number)
-        params: dict[str, object] = {} if training.weights is None else {"sample_weight": training.weights}
+        estimator, params = self._make_estimator(entry, number, training, context)
+        if entry.source == "oob" and schedule.deadline is not None:
+            n_fits = len(folds) + 1 if uses_folds else 1
+            estimator.set_params(n_estimators=afford_trees(estimator, training, params, n_fits, schedule.deadline))
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
         # Folds of the engine's estimators are fitted in parallel, each on one thread; other estimators use threads
         # within a fit.
@@ -463,27 +479,3 @@ class BaseCommittee(
 
 def _rank_nested_errors(training: TrainingSet, nested: FloatArray) -> FloatArray:
     return rank_errors(np.abs(training.y - nested[:, 0]), training.weights)
-
-
-def _format_best_score(members: list[MemberFit], combiner: MemberCombiner) -> str:
-    """The best score of the stages of an entry, for the progress display."""
-    rows = np.flatnonzero(find_predicted_rows(members))
-    return f" {max(combiner.score(one.predictions, rows) for one in members):.4g}" if len(rows) else ""
-
-
-def _make_leaderboard(
-    members: list[MemberFit], estimates: list[JackknifeEstimate], seconds: list[float], weights: FloatArray
-) -> list[dict[str, Any]]:
-    """A row for each entry, the best first; of several stages the best score, and the sum of the weights."""
-    rows: dict[str, dict[str, Any]] = {}
-    for one, own, spent, weight in zip(members, estimates, seconds, weights.tolist(), strict=True):
-        stage = {"name": one.name, "rounds": _count_rounds(one), "score": own.score, "error": own.error}
-        row = rows.setdefault(one.name, {**stage, "seconds": spent, "weight": 0.0})
-        if own.score > row["score"]:
-            row.update(stage)
-        row["weight"] += weight
-    return sorted(rows.values(), key=lambda row: -row["score"])
-
-
-def _count_rounds(one: MemberFit) -> int | None:
-    return int(one.fold_models[0].n_estimators) if one.fitted is None else None

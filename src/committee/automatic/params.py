@@ -49,8 +49,10 @@ NMembers: TypeAlias = Annotated[
 TimeBudget: TypeAlias = Annotated[
     float | None,
     Interval(0.0, None, closed="neither"),
-    "Seconds after which no further model and no further stage of boosting begins; a model is begun if the mean time "
-    "of those before is left. The first stage of the first model is always fitted. None: no limit.",
+    "Seconds in which the fit is expected to end, by the time of a few rounds, trees or rows of each model: rounds of "
+    "boosting and trees of forests become fewer, to at most half of the time that is left while other models follow, "
+    "and the fit ends before a model that would take too long. A few rounds of the first model are always fitted. "
+    "None: no limit.",
 ]
 CommitteeMetric: TypeAlias = Annotated[
     Callable[..., float] | str | None,

@@ -118,7 +118,7 @@ class FitContext:
     seed : int
         Of all random numbers.
     deadline : float or None
-        By the clock of `time.perf_counter`: no stage begins after it.
+        By the clock of `time.perf_counter`: fits are expected to end before it.
     preset : Preset
         How much is fitted.
     """
@@ -142,10 +142,6 @@ class FitContext:
     def classes(self) -> Classes:
         """The classes as members are fitted with them: their indices."""
         return [np.arange(self.n_classes)] if self.classify else None
-
-    def has_time(self, now: float, seconds: Sequence[float]) -> bool:
-        """Whether the mean time of the fits so far is left."""
-        return self.deadline is None or now + float(np.mean(seconds)) <= self.deadline
 
     def make_member(self, entry: PortfolioEntry, number: int) -> Any:
         """The estimator of an entry, not fitted, with its own seed."""

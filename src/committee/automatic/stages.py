@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from committee.automatic.time_limits import PILOT_ROUNDS, limit_rounds
 from committee.data.rows import select_rows
 from committee.data.spilling import carry_limit
 from committee.ensembles.combining.member_predictions import Classes, predict_member
@@ -44,7 +45,7 @@ class BoostingSchedule:
     rounds : list of int
         Number of rounds of each stage, ascending.
     deadline : float or None
-        By the clock of `time.perf_counter`: no stage begins after it.
+        By the clock of `time.perf_counter`: stages are expected to end before it.
     best_loss : float or None
         The least out-of-fold loss of the members that were fitted before.
     """
@@ -97,7 +98,12 @@ def boost_in_stages(
     models = [clone(one.estimator).set_params(warm_start=True) for _ in folds]
     stages: list[MemberFit] = []
     losses: list[float] = []
-    for n_rounds in schedule.rounds:
+    pilot = _TimedRounds(schedule.deadline)
+    pilot.fit(models, training, one, folds, n_jobs)
+    for planned in schedule.rounds:
+        n_rounds = pilot.limit(planned, is_first=not stages)
+        if stages and n_rounds == stages[-1].fold_models[0].n_estimators:
+            break
         by_fold = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(carry_limit(_boost_fold))(model, n_rounds, training, one, fold, classes)
             for model, fold in zip(models, folds, strict=True)
@@ -107,9 +113,40 @@ def boost_in_stages(
         # A further fit never changes trees that are there already, so that a shallow copy stays at its stage.
         stages.append(replace(one, fold_models=[copy(model) for model in models], predictions=predictions))
         losses.append(measure_loss(predictions, training, classes))
-        if schedule.should_stop(losses):
+        pilot.done = n_rounds
+        if n_rounds < planned or schedule.should_stop(losses):
             break
     return stages
+
+
+class _TimedRounds:
+    """The rounds that end before a deadline, by the time of those so far; without a deadline, all.
+
+    Parameters
+    ----------
+    deadline : float or None
+        By the clock of `time.perf_counter`.
+    """
+
+    def __init__(self, deadline: float | None) -> None:
+        self._deadline, self._begun, self.done = deadline, time.perf_counter(), 0
+
+    def fit(self, models: list[Any], training: TrainingSet, one: MemberFit, folds: Folds, n_jobs: int) -> None:
+        """Time a few rounds, with which the first stage begins."""
+        if self._deadline is None:
+            return
+        self.done = PILOT_ROUNDS
+        Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(carry_limit(training.fit_member))(model.set_params(n_estimators=PILOT_ROUNDS), train, one.params)
+            for model, (train, _) in zip(models, folds, strict=True)
+        )
+
+    def limit(self, planned: int, *, is_first: bool) -> int:
+        """The rounds of a stage; as many as there are if another stage would end too late."""
+        if self._deadline is None:
+            return planned
+        now = time.perf_counter()
+        return limit_rounds(planned, self.done, now - self._begun, self._deadline - now, is_first=is_first)
 
 
 def _boost_fold(
