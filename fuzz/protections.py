@@ -1,8 +1,9 @@
 """Takes each protection out once, in a copy of the sources, and sees that a test fails without it.
 
-Usage: python -m fuzz.protections [sources] [certificates] [--only WORD] [--keep]. A protection is a piece of
+Usage: python -m fuzz.protections [sources] [certificates] [core] [--only WORD] [--keep]. A protection is a piece of
 text of a source file and what stands there without it. Those of the compiled core that the programs of `fuzz.sanitized`
-cover are tried there: one file is compiled anew, instead of the core. With --keep the counts go into fuzz/faults.json.
+cover are tried there: one file is compiled anew, instead of the core. Others of the core are in
+`fuzz.core_protections`. With --keep the counts go into fuzz/faults.json.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from fuzz.core_protections import CORE_PROTECTIONS, build_switched, try_switched
 from fuzz.results import keep_counts
 from fuzz.runner import ROOT
 from fuzz.sanitized import build_program, run_program
@@ -291,6 +293,15 @@ def try_part(part: str, only: str) -> dict[str, str]:
         found[name] = fails
         print(f"without this: {name}: {fails or 'NOTHING FAILS'}", flush=True)
 
+    if part == "core":
+        package = build_switched(ROOT / "build" / "protections")
+        chosen = [(number, one) for number, one in enumerate(CORE_PROTECTIONS, start=1) if only in " ".join(one)]
+        for test in sorted({one.test for _, one in chosen}):
+            if try_switched(test, 0, package):
+                raise RuntimeError(f"{test} fails with all protections.")
+        for number, one in chosen:
+            note(one.name, try_switched(one.test, number, package))
+        return found
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "src" / "committee", folder / "src" / "committee")
@@ -303,7 +314,7 @@ def try_part(part: str, only: str) -> dict[str, str]:
 def main() -> None:
     """Take out one after the other."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.protections", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=[*PARTS], help="sources, certificates (both)")
+    parser.add_argument("parts", nargs="*", default=[*PARTS, "core"], help="sources, certificates, core (all)")
     parser.add_argument("--only", default="", metavar="WORD", help="only those with this word in name, file or test")
     parser.add_argument("--keep", action="store_true", help="write the counts into fuzz/faults.json")
     args = parser.parse_args()

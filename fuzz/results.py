@@ -61,6 +61,7 @@ FAULT_ROWS = {
     "signals": "signals (SIGINT) in the middle of such calls, fits to ten times the rows",
     "protections sources": "protections taken out once, to see a test fail",
     "protections certificates": "protections of signatures and certificates taken out once, to see a test fail",
+    "protections core": "checks at the border of the core and looks for interrupts taken out once, to see a test fail",
     "address x86_64": "tests under ASan and UBSan, x86-64, see below",
     "address aarch64": "tests under ASan and UBSan, aarch64, see below",
     "thread x86_64": "tests of the core, learners, engines, ensembles and contracts under TSan, x86-64, see below",

@@ -186,6 +186,8 @@ def misalign(array: Any) -> Any:
 def test_memory_that_is_not_aligned_is_refused() -> None:
     with pytest.raises(ValueError, match="aligned"):
         _core.BinMapper.fit(misalign(X), None, LEVELS, 255, 1)
+    with pytest.raises(ValueError, match="X must be"):
+        _core.all_finite_or_missing(misalign(X))  # by its buffer, as predictions read it
     data, indices, indptr = np.ones(3), np.zeros(3, np.int32), np.arange(N_COLS + 1, dtype=np.int32)
     for at in range(3):
         parts = [data, indices, indptr]

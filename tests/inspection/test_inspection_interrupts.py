@@ -85,11 +85,11 @@ def apply() -> object:
 WORK: dict[Callable[[], object], int] = {
     explain_block: N_TREES + 4,
     explain_pairs: 5 * N_TREES,
-    explain_against: 2 * N_TREES,
+    explain_against: 4 * N_TREES + 2,
     permute_oob: 5 * N_TREES,
     debias: N_TREES,
     permute: 6 * N_TREES,
-    depend_by_rows: 5,
+    depend_by_rows: N_TREES,
     predict: N_TREES,
     predict_classes: N_TREES,
     predict_boosted: 20,
