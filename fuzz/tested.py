@@ -28,7 +28,7 @@ LINES = (
     re.compile(rf"^\[gw\d+\] \[ *\d+%\] (?P<outcome>{OUTCOMES}) (?P<name>\S+::.*?) *$", re.M),
     re.compile(rf"^(?P<name>\S+::.*?) (?P<outcome>{OUTCOMES})\b.*\[ *\d+%\]$", re.M),
 )
-COLLECTED = (re.compile(r"^\d+ workers \[(\d+) items?\]", re.M), re.compile(r"\bcollected (\d+) items?", re.M))
+COLLECTED = (re.compile(r"^\d+ workers? \[(\d+) items?\]", re.M), re.compile(r"\bcollected (\d+) items?", re.M))
 #: The first line of a report: what is wrong, and where UBSan saw it.
 REPORT = re.compile(r"^(?:==\d+==ERROR: |WARNING: |(?P<place>\S+:\d+:\d+): runtime error: )(?P<what>.*)$", re.M)
 #: The place of a report of ASan or TSan: the first frame in sources of ours.

@@ -37,6 +37,7 @@ WARNING: ThreadSanitizer: data race (pid=77)
 
 def test_outcomes_of_several_processes() -> None:
     assert count_tests(LOG) == {"passed": 1, "failed": 2, "skipped": 2, "not run": 1}
+    assert count_tests(LOG.replace("2 workers [", "1 worker ["))["not run"] == 1
     assert list_failed(LOG) == ["tests/a.py::test_three", "tests/b.py::test_four"]
 
 
