@@ -32,8 +32,8 @@ SWITCH = f"""#ifndef {VARIABLE}
 #define {VARIABLE}
 #include <cstdlib>
 inline bool is_taken_out(int number) {{
-  const char* const told = std::getenv("{VARIABLE}");
-  return told && std::atoi(told) == number;
+  const char* const taken_out = std::getenv("{VARIABLE}");
+  return taken_out && std::atoi(taken_out) == number;
 }}
 #endif
 """
@@ -56,7 +56,7 @@ def _list_border() -> list[CoreProtection]:
     boosting, target = f"{BIND}/boosting_checks.hpp", f"{BIND}/target_arrays.hpp"
     grow, forest = f"{SRC}/tree/grow_tree.cpp", f"{BIND}/bind_forest.cpp"
     tree = f"{BORDER}a_tree_is_not_grown_from_what_does_not_fit"
-    told = [
+    refusals = [
         (boosting, "the target must have a value for each row", "boosting_reads_no_target_beyond_its_end"),
         (boosting, "classes must be numbers from 0 on", "losses_read_no_target_beyond_its_end"),
         (boosting, "there must be one score at least", "boosting_reads_no_target_beyond_its_end"),
@@ -78,7 +78,7 @@ def _list_border() -> list[CoreProtection]:
         (grow, "the presort must be that of the table", "a_presort_of_another_table_is_refused"),
     ]
     made = []
-    for file, sentence, test in told:
+    for file, sentence, test in refusals:
         full = test if test.startswith("tests/") else BORDER + test
         error = "nb::value_error" if file.startswith(BIND) else "std::invalid_argument"
         made.append(CoreProtection(sentence, file, f'throw {error}("{sentence}', full))
@@ -139,7 +139,7 @@ CORE_PROTECTIONS = [
 
 
 def switch_text(text: str, protection: CoreProtection, number: int) -> str:
-    """The text of a file in which the statement is left out where its number is told."""
+    """The text of a file in which the statement is left out where its number is set."""
     if text.count(protection.text) != 1:
         raise ValueError(f"{protection.file} must hold this text once: {protection.text!r}.")
     found = [*re.finditer(r"throw\b|[A-Za-z_.>-]*poll\(\)|PyErr_CheckSignals", protection.text)][-1]

@@ -43,19 +43,19 @@ def fail_allocations(library: Path, names: list[str], step: int = 1) -> dict[str
     while left:
         command = [sys.executable, "-W", "ignore", "-m", "tests.faults.allocation", str(first), str(step), *left]
         done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT, check=False)
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        for counts in told:
+        reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        for counts in reports:
             if counts["at"] is None:
                 name = counts["name"]
                 found[name] = counts | {"crashes": crashes.get(name, 0)}
                 left.remove(name)
         if not left:
             break
-        if not told or told[-1]["at"] is None:
+        if not reports or reports[-1]["at"] is None:
             raise RuntimeError(done.stderr[-2000:])
         crashes[left[0]] = crashes.get(left[0], 0) + 1
-        print(f"{left[0]}: request {told[-1]['at']} ended the process: {done.stderr[-300:]}", flush=True)
-        first = told[-1]["at"] + step
+        print(f"{left[0]}: request {reports[-1]['at']} ended the process: {done.stderr[-300:]}", flush=True)
+        first = reports[-1]["at"] + step
     return found
 
 

@@ -261,8 +261,8 @@ def try_protection(protection: Protection, folder: Path) -> str:
         source.write_text(changed, encoding="utf-8")
         built = build_program(program, {ROOT / protection.file: source}, folder)
         counts = run_program(built, 0, int(cases))
-        told = [line for line in counts["said"].splitlines() if line.startswith(("SUMMARY", "finding", "case", "a "))]
-        return (told or ["the program ends"])[0] if counts["crashes"] else ""
+        lines = [line for line in counts["said"].splitlines() if line.startswith(("SUMMARY", "finding", "case", "a "))]
+        return (lines or ["the program ends"])[0] if counts["crashes"] else ""
     place = folder / protection.file
     before = place.read_text(encoding="utf-8")
     place.write_text(changed, encoding="utf-8")

@@ -46,7 +46,7 @@ TREES = (
     "cpp/src/binning/bin_lookup.cpp",
 )
 BINS = ("fuzz/native/bins.cpp", *SHARED, "cpp/src/base/*.cpp", "cpp/src/binning/*.cpp")
-#: The driver of guided programs, and what it is told by the compiler; it is not told about itself.
+#: The driver of guided programs, and the options of the compiler for the others; it is compiled without them.
 DRIVER, REPORTED = "fuzz/native/guided.cpp", ("-fsanitize-coverage=trace-pc,trace-cmp", "-DCOMMITTEE_GUIDED")
 PROGRAMS = {
     "trees": Program("address,undefined", TREES),
@@ -98,8 +98,8 @@ def run_program(built: Path, seed: int, cases: int) -> dict[str, Any]:
     """What the program counted; a finding of the sanitizer or of the program itself is a crash."""
     command = [str(built), str(seed), str(cases)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | RUNTIME)
-    told: dict[str, Any] = {} if done.returncode else json.loads(done.stdout)
-    return {**told, "seed": seed, "crashes": int(done.returncode != 0), "said": done.stderr[-4000:]}
+    counts: dict[str, Any] = {} if done.returncode else json.loads(done.stdout)
+    return {**counts, "seed": seed, "crashes": int(done.returncode != 0), "said": done.stderr[-4000:]}
 
 
 def main() -> None:

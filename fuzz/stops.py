@@ -105,10 +105,10 @@ def count_errors(only: str = "") -> dict[str, int]:
 
     counts = {"models": 0, "errors": 0, "limits": 0, "old file": 0, "new file": 0, "wrong": 0}
 
-    def judge(place: Path, before: bytes, model: Any, told: bool) -> None:
-        """An error that is told leaves the old file, one that is not the new one, and no draft stays."""
+    def judge(place: Path, before: bytes, model: Any, failed: bool) -> None:
+        """An error that was raised leaves the old file, no error the new one, and no draft stays."""
         found = "wrong" if list_drafts(place) else _look(place, before, model)
-        counts[found if found == ("old file" if told else "new file") else "wrong"] += 1
+        counts[found if found == ("old file" if failed else "new file") else "wrong"] += 1
         place.write_bytes(before)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -116,8 +116,8 @@ def count_errors(only: str = "") -> dict[str, int]:
             counts["models"] += 1
             for at in range(1, count_steps(model, Path(folder)) + 1):
                 for code in CODES:
-                    told = _fails(partial(save_with, model, place, at, partial(_fail, code)))
-                    judge(place, before, model, told)
+                    failed = _fails(partial(save_with, model, place, at, partial(_fail, code)))
+                    judge(place, before, model, failed)
                     counts["errors"] += 1
             committee.save(model, Path(folder) / "whole")
             for n_bytes in range(0, (Path(folder) / "whole").stat().st_size, LIMIT_STEP):
@@ -175,8 +175,8 @@ def list_calls(only: str = "") -> Iterator[tuple[str, Call]]:
     rows, classes = contract.TABLE[:10_000], contract.CLASSES[:10_000]
     for name in contract.MODELS:
         made[f"fit: {name}"] = lambda name=name: _make_fit(contract.make_model(name), rows, classes, {})
-    for name, (make, table, told, y) in more.MODELS.items():
-        made[f"fit: {name}, more"] = lambda m=make, t=table, y=y, told=told: _make_fit(m(), t, y, told)
+    for name, (make, table, options, y) in more.MODELS.items():
+        made[f"fit: {name}, more"] = lambda m=make, t=table, y=y, options=options: _make_fit(m(), t, y, options)
     for name, (work, _) in contract.list_binning(n_jobs=1).items():
         made[f"bins: {name}"] = lambda work=work: Call(work, None, work)
     for work in inspection.WORK:

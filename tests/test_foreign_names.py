@@ -19,7 +19,7 @@ Y = np.arange(20) % 2
 
 
 @pytest.mark.parametrize(
-    ("name", "theirs", "told"),
+    ("name", "theirs", "expected"),
     [
         ("GradientBoostingClassifier", "num_leaves", "'max_leaf_nodes'"),
         ("GradientBoostingClassifier", "max_iter", "'n_estimators'"),
@@ -37,13 +37,13 @@ Y = np.arange(20) % 2
         ("DecisionStumpClassifier", "wholly_unknown", "Known are: "),
     ],
 )
-def test_a_parameter_of_another_library(name: str, theirs: str, told: str) -> None:
+def test_a_parameter_of_another_library(name: str, theirs: str, expected: str) -> None:
     cls = getattr(committee, name)
     with pytest.raises(TypeError, match=theirs) as error:
         cls(**{theirs: 1})
     assert isinstance(error.value, CommitteeError)
     assert name in str(error.value)
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_set_params_tells_the_same() -> None:
@@ -60,7 +60,7 @@ def test_set_params_tells_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "told"),
+    ("model", "expected"),
     [
         (committee.GradientBoostingClassifier(loss="deviance"), "'log_loss'"),
         (committee.GradientBoostingRegressor(loss="ls"), "'squared_error'"),
@@ -74,8 +74,8 @@ def test_set_params_tells_the_same() -> None:
         (committee.HistGradientBoostingClassifier(scoring="logloss", early_stopping=True), "'neg_log_loss'"),
     ],
 )
-def test_a_value_of_another_library(model: object, told: str) -> None:
-    with pytest.raises(ParameterError, match=told):
+def test_a_value_of_another_library(model: object, expected: str) -> None:
+    with pytest.raises(ParameterError, match=expected):
         model.fit(X, Y)  # type: ignore[attr-defined]
     assert not hasattr(model, "n_features_in_")
 

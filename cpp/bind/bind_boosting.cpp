@@ -178,7 +178,7 @@ void bind_loss(nb::module_& m) {
 }
 
 void bind_boosting_params(nb::module_& m) {
-  nb::class_<BoostingParams> c(m, "BoostingParams", "What boosting may be told, by name.");
+  nb::class_<BoostingParams> c(m, "BoostingParams", "Parameters of boosting, by name.");
   c.def(nb::init<>());
   std::vector<std::string> fields;
 #define COMMITTEE_BIND(type, name, value, meaning)           \

@@ -46,9 +46,9 @@ def cut(signal: Any, n_classes: int) -> Any:
     return np.digitize(signal, np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1]))
 
 
-def make_boosting(n_classes: int, **told: Any) -> Any:
+def make_boosting(n_classes: int, **options: Any) -> Any:
     cls = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
-    return cls(**{**PLAIN, **told})
+    return cls(**{**PLAIN, **options})
 
 
 def ask(model: Any, X: Any) -> Any:
@@ -80,13 +80,13 @@ every_size = pytest.mark.parametrize("size", SIZES)
 # A limit on rows counts rows, whatever they weigh.
 @pytest.mark.parametrize("size", [size for size in SIZES if "min_samples_leaf" not in SIZES[size][-1]])
 def test_a_weight_is_repetition(size: str) -> None:
-    n_rows, n_cols, kind, n_classes, told = SIZES[size]
+    n_rows, n_cols, kind, n_classes, options = SIZES[size]
     X, signal = draw_table(n_rows, n_cols, kind)
     y = cut(signal, n_classes)
     weights = np.random.default_rng(1).integers(0, 4, size=n_rows)
     rows = np.repeat(np.arange(n_rows), weights)
-    weighted = make_boosting(n_classes, **told).fit(X, y, sample_weight=weights)
-    repeated = make_boosting(n_classes, **told).fit(X[rows], y[rows])
+    weighted = make_boosting(n_classes, **options).fit(X, y, sample_weight=weights)
+    repeated = make_boosting(n_classes, **options).fit(X[rows], y[rows])
     np.testing.assert_allclose(ask(weighted, X), ask(repeated, X), rtol=0, atol=1e-10)
     np.testing.assert_allclose(weighted.feature_importances_, repeated.feature_importances_, rtol=1e-9)
 
@@ -94,17 +94,17 @@ def test_a_weight_is_repetition(size: str) -> None:
 @every_size
 @pytest.mark.parametrize("whole", [True, False])
 def test_weight_zero_is_absence(size: str, whole: bool) -> None:
-    n_rows, n_cols, kind, n_classes, told = SIZES[size]
+    n_rows, n_cols, kind, n_classes, options = SIZES[size]
     X, signal = draw_table(n_rows, n_cols, kind)
     y = cut(signal, n_classes)
     rng = np.random.default_rng(1)
     weights = np.ones(n_rows) if whole else rng.random(n_rows) + 0.1
     weights[rng.random(n_rows) < 0.3] = 0.0
     there = weights > 0.0
-    absent = make_boosting(n_classes, **told).fit(X[there], y[there], sample_weight=weights[there])
+    absent = make_boosting(n_classes, **options).fit(X[there], y[there], sample_weight=weights[there])
     answer = ask(absent, X)
     X = np.where(there[:, None], X, np.where(X == 0.0, np.nan, X + 1.0))
-    model = make_boosting(n_classes, **told).fit(X, np.where(there, y, y[::-1]), sample_weight=weights)
+    model = make_boosting(n_classes, **options).fit(X, np.where(there, y, y[::-1]), sample_weight=weights)
     np.testing.assert_array_equal(ask(model, draw_table(n_rows, n_cols, kind)[0]), answer)
     np.testing.assert_array_equal(model.feature_importances_, absent.feature_importances_)
 
@@ -113,16 +113,16 @@ def test_the_learning_rate_goes_by_rows_and_their_repetition() -> None:
     X, signal = draw_table(3000, 4, "numbers")
     weights = np.random.default_rng(1).integers(0, 4, size=3000)
     rows = np.repeat(np.arange(3000), weights)
-    told = {"learning_rate": "auto", "n_estimators": 2}
-    weighted = make_boosting(0, **told).fit(X, signal, sample_weight=weights)
-    assert weighted.learning_rate_ == make_boosting(0, **told).fit(X[rows], signal[rows]).learning_rate_
+    options = {"learning_rate": "auto", "n_estimators": 2}
+    weighted = make_boosting(0, **options).fit(X, signal, sample_weight=weights)
+    assert weighted.learning_rate_ == make_boosting(0, **options).fit(X[rows], signal[rows]).learning_rate_
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-@pytest.mark.parametrize("told", [{}, VECTORS, {"boosting": "dart"}, {"boosting": "goss"}], ids=str)
-def test_the_last_stage_is_the_prediction(n_classes: int, told: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{}, VECTORS, {"boosting": "dart"}, {"boosting": "goss"}], ids=str)
+def test_the_last_stage_is_the_prediction(n_classes: int, options: dict[str, Any]) -> None:
     X, signal = draw_table(3000, 5, "numbers")
-    model = make_boosting(n_classes, n_estimators=25, **told).fit(X, cut(signal, n_classes))
+    model = make_boosting(n_classes, n_estimators=25, **options).fit(X, cut(signal, n_classes))
     np.testing.assert_array_equal(list(model.staged_predict(X))[-1], model.predict(X))
     if n_classes:
         np.testing.assert_array_equal(list(model.staged_predict_proba(X))[-1], model.predict_proba(X))
@@ -133,9 +133,9 @@ def test_the_last_stage_is_the_prediction(n_classes: int, told: dict[str, Any]) 
 def test_a_warm_start_draws_what_one_fit_draws(n_classes: int, subsample: float) -> None:
     X, signal = draw_table(5000, 6, "numbers")
     y = cut(signal, n_classes)
-    told = {"max_features": 0.5, "subsample": subsample, "n_estimators": 9}
-    whole = make_boosting(n_classes, **told).fit(X, y)
-    grown = make_boosting(n_classes, **told | {"n_estimators": 4}, warm_start=True).fit(X, y)
+    options = {"max_features": 0.5, "subsample": subsample, "n_estimators": 9}
+    whole = make_boosting(n_classes, **options).fit(X, y)
+    grown = make_boosting(n_classes, **options | {"n_estimators": 4}, warm_start=True).fit(X, y)
     grown.set_params(n_estimators=9).fit(X, y)
     np.testing.assert_allclose(ask(grown, X), ask(whole, X), rtol=0, atol=1e-6)
     for name in ("train_score_", "oob_scores_", "oob_improvement_"):

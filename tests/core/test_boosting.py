@@ -21,11 +21,11 @@ def bin_table(X: NDArray[Any], weights: NDArray[Any] | None = None, levels: list
     return _core.BinMapper.fit(X, weights, n_levels, 255, 1).transform(X, 1)
 
 
-def start(X: NDArray[Any], y: NDArray[Any], loss: str = "squared_error", **told: Any) -> Any:
-    weights, n_scores = told.pop("weights", None), told.pop("n_scores", 1)
+def start(X: NDArray[Any], y: NDArray[Any], loss: str = "squared_error", **options: Any) -> Any:
+    weights, n_scores = options.pop("weights", None), options.pop("n_scores", 1)
     params = _core.BoostingParams()
-    levels, parameter = told.pop("levels", None), told.pop("parameter", nan)
-    for name, value in {"n_jobs": 1, **told}.items():
+    levels, parameter = options.pop("levels", None), options.pop("parameter", nan)
+    for name, value in {"n_jobs": 1, **options}.items():
         setattr(params, name, value)
     state = _core.Boosting(bin_table(X, weights, levels), y, weights, loss, parameter, n_scores, params)
     state.add_constant(state.find_baseline())
@@ -74,10 +74,10 @@ def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
     X, signal = draw_table(n_rows, 2, missing=0.1)
     y = np.digitize(signal, [-0.5, 0.5]).astype(float) if loss == "softmax" else np.abs(np.floor(signal * 2))
     y = (y > 1).astype(float) if loss == "logistic" else y
-    told = {"n_scores": 3} if loss == "softmax" else {}
+    options = {"n_scores": 3} if loss == "softmax" else {}
     scores = []
     for n_jobs in (1, 2, 5):
-        state = start(X, y, loss, n_jobs=n_jobs, min_samples_leaf=5, subsample=0.8, colsample_node=0.7, **told)
+        state = start(X, y, loss, n_jobs=n_jobs, min_samples_leaf=5, subsample=0.8, colsample_node=0.7, **options)
         most = 2 if n_rows < 1000 else 3 if loss == "squared_error" else 5  # more would wait for one another
         assert state.n_threads == min(n_jobs, most)
         state.boost(3)
@@ -86,15 +86,15 @@ def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 7])
-@pytest.mark.parametrize("told", [{}, {"goss_top": 0.2, "goss_other": 0.2}, {"ccp_alpha": 0.5}], ids=str)
-def test_trees_of_a_round_are_grown_side_by_side(n_classes: int, told: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{}, {"goss_top": 0.2, "goss_other": 0.2}, {"ccp_alpha": 0.5}], ids=str)
+def test_trees_of_a_round_are_grown_side_by_side(n_classes: int, options: dict[str, Any]) -> None:
     """Two threads take two trees at a time and share what is left over; ten take one each."""
     X, signal = draw_table(6000, 4, missing=0.1)
     X = np.tile(X, 20)  # cells enough for ten threads
     y = np.digitize(signal, np.linspace(-1.0, 1.0, n_classes - 1)).astype(float)
     found = []
     for n_jobs in (1, 2, 10):
-        state = start(X, y, "softmax", n_scores=n_classes, n_jobs=n_jobs, max_leaf_nodes=6, seed=3, **told)
+        state = start(X, y, "softmax", n_scores=n_classes, n_jobs=n_jobs, max_leaf_nodes=6, seed=3, **options)
         assert state.n_threads == n_jobs
         state.boost(3)
         found.append(
@@ -175,9 +175,9 @@ def test_weights_are_repetition_and_order_is_nothing(seed: int, n_values: int) -
     weights[:40] += 1
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
     rng.shuffle(rows)
-    told: dict[str, Any] = {"min_samples_leaf": 1, "min_child_weight": 3.0, "max_leaf_nodes": 8}
-    weighted = start(X, y, weights=weights, **told)
-    repeated = start(X[rows], y[rows], **told)
+    options: dict[str, Any] = {"min_samples_leaf": 1, "min_child_weight": 3.0, "max_leaf_nodes": 8}
+    weighted = start(X, y, weights=weights, **options)
+    repeated = start(X[rows], y[rows], **options)
     for state in (weighted, repeated):
         state.boost(3)
     np.testing.assert_allclose(weighted.scores[rows], repeated.scores, atol=1e-9)

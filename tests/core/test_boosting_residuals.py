@@ -31,10 +31,10 @@ def test_trees_are_those_of_the_textbook() -> None:
     st.sampled_from([1, 2, 3]),
     st.sampled_from([{}, {"colsample_node": 0.5}, {"level_wise": True}, {"reg_alpha": 0.5}, {"max_depth": 2}]),
 )
-def test_following_is_finding_anew(seed: int, missing: float, n_jobs: int, told: dict[str, Any]) -> None:
+def test_following_is_finding_anew(seed: int, missing: float, n_jobs: int, options: dict[str, Any]) -> None:
     X, y = draw_table(9000, seed, missing=missing)
     y[0] = 1000.0  # by which the unit is chosen: it stays the same, whether or not words are made again
-    states = [start(X, y, n_jobs=jobs, max_leaf_nodes=7, min_samples_leaf=30, **told) for jobs in (n_jobs, 1)]
+    states = [start(X, y, n_jobs=jobs, max_leaf_nodes=7, min_samples_leaf=30, **options) for jobs in (n_jobs, 1)]
     for _ in range(4):
         for state in states:
             state.boost()
@@ -48,9 +48,9 @@ def test_a_weight_is_repetition(n_leaves: int) -> None:
     X, y = draw_table(ENOUGH_ROWS, 6, missing=0.1)
     weights = np.random.default_rng(6).integers(0, 4, size=len(y)).astype(float)
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    told: dict[str, Any] = {"max_leaf_nodes": n_leaves, "min_samples_leaf": 1, "reg_lambda": 1.0}
-    weighted = start(X, y, weights=weights, **told)
-    repeated = start(X[rows], y[rows], **told)
+    options: dict[str, Any] = {"max_leaf_nodes": n_leaves, "min_samples_leaf": 1, "reg_lambda": 1.0}
+    weighted = start(X, y, weights=weights, **options)
+    repeated = start(X[rows], y[rows], **options)
     for state in (weighted, repeated):
         state.boost(60)
     np.testing.assert_allclose(weighted.scores[rows], repeated.scores, rtol=0, atol=1e-12)

@@ -22,8 +22,8 @@ def draw_classes(n_rows: int, seed: int, **table: Any) -> tuple[NDArray[Any], ND
 def test_trees_of_classes_are_those_of_the_textbook(lam: float) -> None:
     X, y = draw_classes(130, 0)
     loss = LossFunction("softmax", n_scores=3)
-    told = {"min_samples_leaf": 5, "max_leaf_nodes": 6, "reg_lambda": lam}
-    state = start(X, y, "softmax", n_scores=3, vector_leaves=True, **told)
+    options = {"min_samples_leaf": 5, "max_leaf_nodes": 6, "reg_lambda": lam}
+    state = start(X, y, "softmax", n_scores=3, vector_leaves=True, **options)
     state.boost(3)
     expected = naive.boost(
         X, lambda f: loss.find_gradients(y, f), np.array(state.find_baseline()), 3, 0.1, n_leaves=6, lam=lam, min_leaf=5
@@ -98,9 +98,15 @@ def test_weights_are_repetition() -> None:
     weights = np.random.default_rng(6).integers(0, 4, len(y)).astype(float)
     weights[:30] += 1
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    told = {"min_samples_leaf": 1, "min_child_weight": 2.0, "max_leaf_nodes": 6, "vector_leaves": True, "n_scores": 3}
-    weighted = start(X, y, "softmax", weights=weights, **told)
-    repeated = start(X[rows], y[rows], "softmax", **told)
+    options = {
+        "min_samples_leaf": 1,
+        "min_child_weight": 2.0,
+        "max_leaf_nodes": 6,
+        "vector_leaves": True,
+        "n_scores": 3,
+    }
+    weighted = start(X, y, "softmax", weights=weights, **options)
+    repeated = start(X[rows], y[rows], "softmax", **options)
     for state in (weighted, repeated):
         state.boost(3)
     np.testing.assert_allclose(weighted.scores[rows], repeated.scores, atol=1e-7)

@@ -19,29 +19,29 @@ LABELS = (X[:, :1] > 0).astype(np.uint32)
 Y = X[:, 0].copy()
 
 
-def make_params(cls: Any, **told: Any) -> Any:
+def make_params(cls: Any, **options: Any) -> Any:
     params = cls()
-    for name, value in told.items():
+    for name, value in options.items():
         setattr(params, name, value)
     return params
 
 
 def grow_tree(**changed: Any) -> Any:
-    told = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None, "params": {}}
-    told.update(changed)
-    params = make_params(_core.GrowParams, **told.pop("params"))
-    return _core.grow_tree(BINS, **told, params=params)
+    options = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None, "params": {}}
+    options.update(changed)
+    params = make_params(_core.GrowParams, **options.pop("params"))
+    return _core.grow_tree(BINS, **options, params=params)
 
 
 def grow_forest(plan: dict[str, Any], **changed: Any) -> Any:
-    told = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None}
-    told.update(changed)
+    options = {"presort": None, "labels": LABELS, "n_classes": [2], "values": None, "weights": None}
+    options.update(changed)
     plan = make_params(_core.ForestPlan, n_trees=2, **plan)
-    return _core.grow_forest(BINS, **told, params=_core.GrowParams(), plan=plan)
+    return _core.grow_forest(BINS, **options, params=_core.GrowParams(), plan=plan)
 
 
-def boost(target: Any, loss: str = "squared_error", n_scores: int = 1, **told: Any) -> Any:
-    return _core.Boosting(BINS, target, None, loss, nan, n_scores, make_params(_core.BoostingParams, **told))
+def boost(target: Any, loss: str = "squared_error", n_scores: int = 1, **options: Any) -> Any:
+    return _core.Boosting(BINS, target, None, loss, nan, n_scores, make_params(_core.BoostingParams, **options))
 
 
 @pytest.mark.parametrize(
@@ -244,11 +244,11 @@ def test_weights_are_finite_and_not_negative(bad: float) -> None:
 def test_values_are_finite(bad: float) -> None:
     values = Y[:, None].copy()
     values[3] = bad
-    told = {"labels": None, "n_classes": [], "params": {"criterion": "squared_error"}}
+    options = {"labels": None, "n_classes": [], "params": {"criterion": "squared_error"}}
     with pytest.raises(ValueError, match="must be finite"):
-        grow_tree(values=values, **told)
+        grow_tree(values=values, **options)
     with pytest.raises(ValueError, match="no classes"):
-        grow_tree(values=Y[:, None], **{**told, "n_classes": [2]})
+        grow_tree(values=Y[:, None], **{**options, "n_classes": [2]})
 
 
 def test_blocks_have_every_row_once() -> None:

@@ -50,11 +50,11 @@ def test_california_housing_is_as_good_as_lightgbm(loss: str) -> None:
     """Six leaves, rate 0.1, 800 rounds, on one split."""
     lightgbm = pytest.importorskip("lightgbm")
     X, X_new, y, y_new = part("california_housing")
-    told = {"n_estimators": 800, "learning_rate": 0.1}
+    options = {"n_estimators": 800, "learning_rate": 0.1}
     mine = GradientBoostingRegressor(
-        loss=loss, max_leaf_nodes=6, early_stopping=False, subsample=1.0, max_features=None, random_state=0, **told
+        loss=loss, max_leaf_nodes=6, early_stopping=False, subsample=1.0, max_features=None, random_state=0, **options
     ).fit(X, y)
-    peer = lightgbm.LGBMRegressor(num_leaves=6, verbose=-1, n_jobs=1, **told).fit(X, y)
+    peer = lightgbm.LGBMRegressor(num_leaves=6, verbose=-1, n_jobs=1, **options).fit(X, y)
     found = mine.score(X_new, y_new)
     assert found > 0.75
     assert found > 1.0 - 1.06 * (1.0 - peer.score(X_new, y_new))

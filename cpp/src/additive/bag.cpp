@@ -106,7 +106,7 @@ AdditiveBag::AdditiveBag(const AdditiveInput& input, const AdditiveParams& param
       input.loss->find_baseline({input.target.data(), scores_.data(), n_rows_}, n_rows_, weights_);
   for (u32 k = 0; k < n_scores_; ++k)
     std::fill_n(scores_.data() + k * n_rows_, n_rows_, baseline_[k]);
-  // Of the loss without any term, not of the latest one: where classes can be told apart without an
+  // Of the loss without any term, not of the latest one: where classes can be separated without an
   // error, the loss becomes smaller by a like share in every cycle, for ever.
   if (!measured_.empty()) least_decrease_ = params.tolerance * std::abs(measure());
 }

@@ -134,7 +134,7 @@ class DistinctValues {
 };
 
 // What a pass over every row of a column adds to its sample: missing values, the ends of its range,
-// and whether its distinct values, all told, are few enough for a bin each.
+// and whether its distinct values are few enough for a bin each.
 template <class T>
 class FullScan {
  public:

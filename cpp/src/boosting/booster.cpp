@@ -34,15 +34,15 @@ using MakeBoostingRows = std::function<std::unique_ptr<BoostingRows>(
 }  // namespace
 
 struct Boosting::State {
-  State(BoostingInput given, std::unique_ptr<Loss> function, const BoostingParams& told,
+  State(BoostingInput given, std::unique_ptr<Loss> function, const BoostingParams& parameters,
         RowWeights row_weights, int n_at_work, const MakeBoostingRows& make_rows)
       : input(std::move(given)),
         loss(std::move(function)),
-        params(told),
+        params(parameters),
         n_threads(n_at_work),
         weights(std::move(row_weights)),
         rows(make_rows(input, weights, *loss, params, n_threads)),
-        grower(table(), rows->leaves(), params, told.vector_leaves ? loss->n_scores() : 1,
+        grower(table(), rows->leaves(), params, parameters.vector_leaves ? loss->n_scores() : 1,
                n_threads),
         residuals(grower, rows->weights()),
         gains(rows->bins().size(), 0.0),
@@ -102,8 +102,8 @@ Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const Boosti
   state_ = std::make_unique<State>(
       std::move(input), std::move(loss), params, std::move(own), n_threads,
       [](const BoostingInput& given, const RowWeights& weights, Loss& function,
-         const BoostingParams& told, int n_at_work) {
-        return std::make_unique<LocalRows>(given, weights, function, told, n_at_work);
+         const BoostingParams& parameters, int n_at_work) {
+        return std::make_unique<LocalRows>(given, weights, function, parameters, n_at_work);
       });
 }
 
@@ -116,8 +116,9 @@ Boosting::Boosting(BoostingInput input, std::unique_ptr<Loss> loss, const Boosti
   state_ = std::make_unique<State>(
       std::move(input), std::move(loss), params, std::move(own), n_threads,
       [&](const BoostingInput& given, const RowWeights& weights, Loss& function,
-          const BoostingParams& told,
-          int) { return std::make_unique<RemoteRows>(blocks, given, weights, function, told); });
+          const BoostingParams& parameters, int) {
+        return std::make_unique<RemoteRows>(blocks, given, weights, function, parameters);
+      });
 }
 
 Boosting::~Boosting() = default;

@@ -39,7 +39,7 @@ class SumScreen {
   // All of these look at the sums first .. last - 1, and may read seven more.
   // The first eight of which one passes; `last` if none does.
   u32 find_passing(const i64* sums, u32 first, u32 last) const;
-  // A split that is about as good as the best; -1: it could not be told.
+  // A split that is about as good as the best; -1: unknown.
   i64 find_good(const i64* sums, u32 first, u32 last) const;
   // Those that pass, ascending; returns how many.
   u32 list_passing(const i64* sums, u32 first, u32 last, u32* found) const;
