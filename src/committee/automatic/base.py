@@ -347,7 +347,7 @@ class BaseCommittee(
                     break
                 if number > 1 and context.deadline is not None:
                     estimator, params = self._make_estimator(entry, number, views[entry.view], context)
-                    n_fits = len(folds) + 1 if context.uses_folds(entry) else 1
+                    n_fits = context.count_fits(entry, len(folds))
                     with limit_blas():
                         if not has_time(entry, estimator, views[entry.view], params, n_fits, spent, context.deadline):
                             break
@@ -416,7 +416,7 @@ class BaseCommittee(
         uses_folds = context.uses_folds(entry)
         estimator, params = self._make_estimator(entry, number, training, context)
         if entry.source == "oob" and schedule.deadline is not None:
-            n_fits = len(folds) + 1 if uses_folds else 1
+            n_fits = context.count_fits(entry, len(folds))
             estimator.set_params(n_estimators=afford_trees(estimator, training, params, n_fits, schedule.deadline))
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
         # Folds of the engine's estimators are fitted in parallel, each on one thread; other estimators use threads

@@ -176,6 +176,10 @@ class FitContext:
         without = entry.source == "oob" or (entry.source == "loo" and not self.grouped)
         return self.own_folds or not without
 
+    def count_fits(self, entry: PortfolioEntry, n_folds: int) -> int:
+        """How often the estimator of an entry is fitted: in each fold and on all rows, or once."""
+        return n_folds + 1 if self.uses_folds(entry) else 1
+
 
 #: Always fitted: the baseline, which also keeps probabilities of a forest away from zero.
 PRIOR = PortfolioEntry("prior", (PriorMember, PriorMember), "folds")
