@@ -4,7 +4,9 @@ import logging
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from committee.engines import block_boosting, cluster
 from committee.engines.hosts import LocalHosts, executor_hosts
 from committee.engines.hosts.executor_hosts import ExecutorHosts
+from tests.cluster.spare_actors import keep_actors
 
 #: Seconds without an answer after which a host is given up: only frozen workers get there, however busy we are.
 LIMIT = 600.0
@@ -55,7 +58,7 @@ def fork_context(forks: str) -> Any:
 
 @pytest.fixture
 def quick_processes(forks: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes of this library are such forks too; tests of `committee.cluster(2)` start them as users do."""
+    """Processes of this library are such forks too; test_boosting_blocks starts them as users do."""
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.backend import get_context
 
@@ -65,28 +68,79 @@ def quick_processes(forks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor_hosts, "_start_process", start_fork)
 
 
-@pytest.fixture(scope="session")
-def dask_client(forks: str) -> Iterator[Any]:
+class SharedClusters:
+    """Clusters that tests share, started when one first needs them."""
+
+    def __init__(self) -> None:
+        self.stack, self.found = ExitStack(), dict[str, Any]()
+
+    def find(self, name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
+        if name not in self.found:
+            self.found[name] = self.stack.enter_context(start())
+        return self.found[name]
+
+    def end(self) -> None:
+        self.found.clear()
+        self.stack.close()
+
+
+_SHARED = SharedClusters()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Clusters end with the last test of this folder: processes that wait for work take time from the other tests."""
+    yield
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        _SHARED.end()
+
+
+@pytest.fixture
+def dask_client(forks: str) -> Any:
     """The client of a Dask cluster of four processes on this machine; tests use as many of them as they need."""
+    return _SHARED.find("dask", partial(start_dask, forks))
+
+
+@contextmanager
+def start_dask(forks: str) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     dask = pytest.importorskip("dask", reason="needs the extra 'dask'")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     # A cluster on this machine gives up a worker that its nanny does not start again in time, however busy we are.
     dask.config.set({"distributed.deploy.lost-worker-timeout": "600s"})
     dask.config.set({"distributed.worker.multiprocessing-method": forks})
+    # Nobody looks at its profiles and pictures, for which four workers that wait take a seventh of a core.
+    dask.config.set({"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"})
+    dask.config.set({"distributed.admin.system-monitor.interval": "10s"})
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0", "memory_limit": 0}
     with distributed.LocalCluster(n_workers=4, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
-@pytest.fixture(scope="session")
-def ray_cluster() -> Iterator[Any]:
-    """Ray with 4 CPUs on this machine."""
+@pytest.fixture
+def ray_cluster() -> Any:
+    """Ray with 4 CPUs on this machine; tests use the actors that others have left."""
+    return _SHARED.find("ray", start_ray)
+
+
+@contextmanager
+def start_ray() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra 'ray', which has no wheel for every platform")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False, logging_level="ERROR")
-    yield ray
-    ray.shutdown()
+    ray.init(
+        num_cpus=4,
+        include_dashboard=False,
+        log_to_driver=False,
+        configure_logging=False,
+        logging_level="ERROR",
+        # Workers get their share of a busy machine: at the lowest priority they are ended before they have started.
+        _system_config={"worker_niceness": 0, "worker_register_timeout_seconds": 600},
+    )
+    try:
+        with keep_actors():
+            yield ray
+    finally:
+        ray.shutdown()
 
 
 @pytest.fixture
@@ -109,23 +163,6 @@ def make_hosts(request: pytest.FixtureRequest, quick_processes: None) -> Iterato
 
             request.getfixturevalue("ray_cluster")
             return stack.enter_context(RayHosts(n_workers, time_limit))
-
-        yield make
-
-
-@pytest.fixture(scope="module")
-def steady_hosts(request: pytest.FixtureRequest) -> Iterator[Callable[[], Any]]:
-    """Makes two hosts on Ray, once for all tests of a module that leave them as they are: two processes start each."""
-    from committee.engines.hosts.ray_hosts import RayHosts
-
-    with ExitStack() as stack:
-        found: list[Any] = []
-
-        def make() -> Any:
-            if not found:
-                request.getfixturevalue("ray_cluster")
-                found.append(stack.enter_context(RayHosts(2, LIMIT)))
-            return found[0]
 
         yield make
 

@@ -78,15 +78,15 @@ def kill_at(hosts: RecoveringHosts, number: int, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(handle, "submit", submit)
 
 
-@pytest.mark.parametrize("engine", ["dask", "ray"])
+@pytest.mark.parametrize(("engine", "n_kills"), [("dask", 10), ("ray", 3)])  # Ray starts a process in seconds
 def test_worker_killed_in_mid_fit(
-    engine: str, make_workers: Any, alone: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    engine: str, n_kills: int, make_workers: Any, alone: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with committee.cluster(make_workers(engine, 2), n_workers=2, distribute="always") as active:
         with monkeypatch.context() as patch:
             # A fit that begins before the other worker is back goes by steps as well, so that there are enough of them.
             patch.setattr(type(active.hosts), "lie_together", lambda *_: False)
-            for kill in range(10):
+            for kill in range(n_kills):
                 name = ("values", "classes", "several classes")[kill % 3]
                 kill_at(active.hosts, 4 + 2 * kill, monkeypatch)
                 assert digest_model(FITS[name]()) == alone[name]

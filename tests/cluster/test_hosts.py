@@ -27,12 +27,6 @@ def expected() -> str:
     return digest_fit(LocalHosts(), "expected", MakeHistograms())
 
 
-@pytest.fixture
-def make_kept(make_hosts: Any, steady_hosts: Any) -> Any:
-    """Makes hosts for tests that end none of them."""
-    return lambda engine: steady_hosts() if engine == "ray" else make_hosts(engine)
-
-
 @pytest.fixture(autouse=True)
 def no_hang() -> Any:
     """Fail rather than hang."""
@@ -48,8 +42,8 @@ def no_hang() -> Any:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_equal_on_every_engine(engine: str, make_kept: Any, expected: str) -> None:
-    hosts = make_kept(engine)
+def test_equal_on_every_engine(engine: str, make_hosts: Any, expected: str) -> None:
+    hosts = make_hosts(engine)
     made = hosts.traffic.made
     assert digest_fit(hosts, "fit", MakeHistograms()) == expected
     assert hosts.traffic.lost == 0
@@ -66,8 +60,8 @@ class CountedArgument:
         return int, (3,)
 
 
-def test_a_command_is_pickled_once_for_all_hosts(make_kept: Any) -> None:
-    hosts = make_kept("executor")
+def test_a_command_is_pickled_once_for_all_hosts(make_hosts: Any) -> None:
+    hosts = make_hosts("executor")
     hosts.open("fit", MakeHistograms(), 4)
     workers = {pid for pid, _ in hosts.call("fit", "where", reduce="list", changes=False)}
     before = CountedArgument.n_pickled
@@ -131,8 +125,8 @@ def test_worker_added_late(engine: str, make_hosts: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_two_fits_at_once(engine: str, make_kept: Any, expected: str) -> None:
-    hosts = make_kept(engine)
+def test_two_fits_at_once(engine: str, make_hosts: Any, expected: str) -> None:
+    hosts = make_hosts(engine)
     digests: dict[str, str] = {}
 
     def fit(key: str) -> None:
@@ -147,15 +141,15 @@ def test_two_fits_at_once(engine: str, make_kept: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_worker_without_data(engine: str, make_kept: Any) -> None:
-    hosts = make_kept(engine)
+def test_worker_without_data(engine: str, make_hosts: Any) -> None:
+    hosts = make_hosts(engine)
     alone = digest_fit(LocalHosts(), "alone", MakeHistograms(), n_blocks=1)
     assert digest_fit(hosts, "fit", MakeHistograms(), n_blocks=1) == alone
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_errors_name_the_block(engine: str, make_kept: Any) -> None:
-    hosts = make_kept(engine)
+def test_errors_name_the_block(engine: str, make_hosts: Any) -> None:
+    hosts = make_hosts(engine)
     with pytest.raises(ClusterError, match=r"Block 2 \(part-2\.parquet\) could not be loaded.*the file is damaged"):
         hosts.open("bad", MakeHistograms(bad=2), 4)
     hosts.open("fit", MakeHistograms(), 4)

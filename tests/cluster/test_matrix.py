@@ -100,13 +100,25 @@ def test_blocks_in_this_process(n_partitions: int, folders: dict[tuple[str, int]
     assert fit_all(folders, n_partitions) == alone
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 4])
-@pytest.mark.parametrize("engine", ["dask", "ray"])
+@pytest.mark.parametrize(
+    ("engine", "n_workers", "partitions"),
+    [
+        *(("dask", n_workers, PARTITIONS) for n_workers in (1, 2, 4)),
+        ("ray", 1, [3]),
+        ("ray", 2, PARTITIONS),
+        ("ray", 4, [17]),
+    ],
+)
 def test_clusters(
-    engine: str, n_workers: int, make_workers: Any, folders: dict[tuple[str, int], Path], alone: dict[str, str]
+    engine: str,
+    n_workers: int,
+    partitions: list[int],
+    make_workers: Any,
+    folders: dict[tuple[str, int], Path],
+    alone: dict[str, str],
 ) -> None:
     with committee.cluster(make_workers(engine, n_workers), n_workers=n_workers, distribute="always") as active:
-        for n_partitions in PARTITIONS:
+        for n_partitions in partitions:
             assert fit_all(folders, n_partitions) == alone, n_partitions
         assert len(active.hosts.list_hosts()) == n_workers
         assert active.traffic.lost == 0

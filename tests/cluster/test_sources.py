@@ -83,7 +83,7 @@ def test_ray_data_sets(n_partitions: int, ray_cluster: Any, alone: dict[str, str
     assert found == {family: alone[family] for family in families}
 
 
-def test_parquet_on_processes(tmp_path: Path, alone: dict[str, str]) -> None:
+def test_parquet_on_processes(tmp_path: Path, quick_processes: None, alone: dict[str, str]) -> None:
     table = drop_others("forest")
     for k, rows in enumerate(np.array_split(np.arange(len(table)), 3)):
         table.iloc[rows].to_parquet(tmp_path / f"part-{k}.parquet", index=False)

@@ -125,7 +125,9 @@ def test_worker_killed_in_mid_fit(
             assert active.traffic.lost == lost + 1
 
 
-def test_weights_stay_where_the_rows_are(folders: dict[tuple[str, int], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_stay_where_the_rows_are(
+    folders: dict[tuple[str, int], Path], quick_processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the first round nothing that has a number for each row travels, unless it is asked for."""
 
     def refuse(*_: Any) -> Any:
@@ -140,7 +142,7 @@ def test_weights_stay_where_the_rows_are(folders: dict[tuple[str, int], Path], m
 
 
 def test_trees_that_need_more_than_histograms(
-    folders: dict[tuple[str, int], Path], caplog: pytest.LogCaptureFixture
+    folders: dict[tuple[str, int], Path], quick_processes: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Random splits are grown by the driver, on bins that the workers made."""
     caplog.set_level(logging.INFO, logger="committee")
