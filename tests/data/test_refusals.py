@@ -122,7 +122,7 @@ BAD_TABLES: list[tuple[str, Any, type[Exception], str]] = [
     ("generator", iter([1]), DataTypeError, TABLE),
     ("cannot fit", np.broadcast_to(1.0, (10**9, 10**6)), DataSizeError, "X of 1,000,000,000 rows and 1,000,000 columns "
      "needs 1.8 PiB of memory, but only "),
-    ("cannot fit sparse", sp.csr_array((10**9, 10**6)), DataSizeError, "X of 1,000,000,000 rows and 1,000,000 "),
+    ("cannot fit sparse", sp.csc_array((10**9, 10**6)), DataSizeError, "X of 1,000,000,000 rows and 1,000,000 "),
     ("cannot fit as floats", np.broadcast_to(np.int8(1), (10**9, 10**6)), DataSizeError, "needs 7.1 PiB of memory"),
     ("cannot fit as text", np.broadcast_to(np.array("a"), (10**9, 10**6)), DataSizeError, "needs 7.1 PiB of memory"),
 ]  # fmt: skip

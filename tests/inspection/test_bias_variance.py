@@ -127,7 +127,7 @@ def test_the_law_holds_for_the_mean_of_a_sample():
     y = rng.normal(size=50)
     X = np.zeros((50, 1))
     found = measure_bag_variance(
-        MeanOfTarget(), X, y, X[:1], sizes=(1, 5, 10), n_repeats=2000, n_train=20, random_state=3
+        MeanOfTarget(), X, y, X[:1], sizes=(1, 5, 10), n_repeats=1000, n_train=20, random_state=3
     )
     np.testing.assert_allclose(found.independent, y.var() / 20 / np.array([1, 5, 10]), rtol=0.12)
     # Two bootstrap means of one training set share its mean: total variance s²/n (1 + (1 - 1/n)/m), about.
