@@ -145,10 +145,14 @@ void bind_threads_testing(nb::module_& m) {
         "cores.");
   m.def("grant_threads", &grant_threads, "n_threads"_a,
         "So many of the threads that n_jobs grants need no least work; 1 outside of tests.");
-  m.def("parallel_for", &parallel_for, "n_tasks"_a, "n_threads"_a, "task"_a,
-        nb::call_guard<nb::gil_scoped_release>(),
-        "Call task(i) for every i on at most n_threads threads of the pool (each call takes the "
-        "GIL).");
+  m.def(
+      "parallel_for",
+      [](std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
+        parallel_for(n_tasks, n_threads, task);
+      },
+      "n_tasks"_a, "n_threads"_a, "task"_a, nb::call_guard<nb::gil_scoped_release>(),
+      "Call task(i) for every i on at most n_threads threads of the pool (each call takes the "
+      "GIL).");
   m.def("inside_parallel_region", &inside_parallel_region, "True inside a task of the pool.");
   m.def(
       "start_polls", [](u64 interrupt_at) { poll_probe.start(interrupt_at); }, "interrupt_at"_a = 0,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 
+#include "function_view.hpp"
 #include "types.hpp"
 
 namespace committee {
@@ -36,7 +37,7 @@ bool inside_parallel_region();
 // There are fewer than 2^31 tasks. The first exception is rethrown on the caller and the remaining
 // tasks are skipped. n_threads <= 1 or a nested call runs
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
-void parallel_for(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task);
+void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task);
 
 // How often a watch asks the interpreter: ten times a second.
 inline constexpr i64 kAskEveryNs = 100'000'000;

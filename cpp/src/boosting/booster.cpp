@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <numeric>
 
@@ -7,6 +6,7 @@
 #include "boosting/incremental_residuals.hpp"
 #include "boosting/local_rows.hpp"
 #include "boosting/remote_rows.hpp"
+#include "committee/function_view.hpp"
 
 namespace committee {
 
@@ -28,14 +28,14 @@ int count_threads(std::size_t n_rows, std::size_t n_cols, const Loss& loss,
 // Bytes that copies of the records may take, so that trees of a round can be grown side by side.
 constexpr std::size_t kMostCopied = std::size_t{64} << 20;
 
-using MakeBoostingRows = std::function<std::unique_ptr<BoostingRows>(
+using MakeBoostingRows = FunctionView<std::unique_ptr<BoostingRows>(
     const BoostingInput&, const RowWeights&, Loss&, const BoostingParams&, int n_threads)>;
 
 }  // namespace
 
 struct Boosting::State {
   State(BoostingInput given, std::unique_ptr<Loss> function, const BoostingParams& parameters,
-        RowWeights row_weights, int n_at_work, const MakeBoostingRows& make_rows)
+        RowWeights row_weights, int n_at_work, MakeBoostingRows make_rows)
       : input(std::move(given)),
         loss(std::move(function)),
         params(parameters),

@@ -2,9 +2,9 @@
 // the rows of leaves (leaf_rows.hpp), these may lie in this process (LocalRows) or in blocks
 // elsewhere.
 #pragma once
-#include <functional>
 
 #include "boosting/leaf_values.hpp"
+#include "committee/function_view.hpp"
 
 namespace committee {
 
@@ -24,7 +24,7 @@ class BoostingRows {
   // Rows of the trees of a round that are grown together, in steps that all of them take at once:
   // grow(0) .. grow(n_trees - 1), of no more trees than these. None: one after the other.
   virtual std::vector<LeafRows*> leaves_together() { return {}; }
-  virtual void grow_together(std::size_t n_trees, const std::function<void(std::size_t)>& grow) {
+  virtual void grow_together(std::size_t n_trees, FunctionView<void(std::size_t)> grow) {
     for (std::size_t tree = 0; tree < n_trees; ++tree) grow(tree);
   }
   virtual std::size_t bytes() const = 0;

@@ -1,10 +1,10 @@
 // Rows of leaves in this process: a list of rows in the order of the leaves, ascending in each.
 #pragma once
-#include <functional>
 #include <memory>
 #include <mutex>
 
 #include "boosting/leaf_rows.hpp"
+#include "committee/function_view.hpp"
 
 namespace committee {
 
@@ -93,7 +93,7 @@ class LocalLeafRows final : public LeafRows {
   i64* take_part(HistogramParts& parts);
   void give_part(HistogramParts& parts, i64* part);
   std::vector<std::unique_ptr<const RowTest>> make_tests(
-      std::size_t n, const std::function<const BoostSplit&(std::size_t)>& split) const;
+      std::size_t n, FunctionView<const BoostSplit&(std::size_t)> split) const;
   template <class Use>
   void partition_blocks(std::span<StepBlock> blocks, const RowLists& lists,
                         std::span<const std::unique_ptr<const RowTest>> tests, Use&& use);

@@ -20,13 +20,79 @@ constexpr bool kLogsByHand = true;
 constexpr bool kLogsByHand = false;
 #endif
 
+// One function of a target and a score, for each score: what does not depend on the function.
+class ScoreLoss : public Loss {
+ public:
+  ScoreLoss(const LossShape& shape, u32 n_scores, bool ordered)
+      : Loss(shape, n_scores), ordered_(ordered) {}
+
+  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
+    for (u32 k = 0; k < n_scores_; ++k) take_means(k, {scores + k * stride, n});
+    if (!ordered_) return;
+    // Quantiles that cross are put in order, which brings each nearer to the true one
+    // [Chernozhukov2010].
+    std::vector<double> row(n_scores_);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (u32 k = 0; k < n_scores_; ++k) row[k] = scores[k * stride + i];
+      std::sort(row.begin(), row.end());
+      for (u32 k = 0; k < n_scores_; ++k) scores[k * stride + i] = row[k];
+    }
+  }
+
+  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
+                                    std::span<const double> weights) const override {
+    std::vector<double> baseline;
+    std::vector<u64> whole;
+    if (shape_.rule != LeafRule::newton && !weights.empty())
+      whole = fix_weights(weights, {52, 52, 52}).weights;  // sums in a double without rounding
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const std::span<const double> y(view.y + k * view.stride, n);
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(k, y, weights)
+                                                         : find_quantile<u64>(y, whole, level(k)));
+    }
+    return baseline;
+  }
+
+  void adapt(const ScoreView& view, std::size_t n, std::span<const u32> weights) override {
+    if (!adapts()) return;
+    std::vector<double> distances(n);
+    for (u32 k = 0; k < n_scores_; ++k) {
+      for (std::size_t i = 0; i < n; ++i)
+        distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+      set_delta(k, find_quantile<u32>(distances, weights, adapted_level(k)));
+    }
+  }
+
+ private:
+  virtual void take_means(u32 k, std::span<double> scores) const = 0;
+  virtual double link(u32 k, double mean) const = 0;
+
+  template <class Whole>
+  static double find_quantile(std::span<const double> y, std::span<const Whole> weights,
+                              double level) {
+    if (weights.empty()) return find_weighted_quantile(y, level);
+    std::vector<WeightedValue> values;
+    values.reserve(y.size());
+    for (std::size_t i = 0; i < y.size(); ++i)
+      if (weights[i] > 0) values.push_back({y[i], static_cast<double>(weights[i])});
+    return find_weighted_quantile(values, level);
+  }
+
+  double link_mean(u32 k, std::span<const double> y, std::span<const double> weights) const {
+    ExactMean mean;
+    mean.add(y, weights);
+    return link(k, std::clamp(mean.find(), shape_.mean_bounds.lower, shape_.mean_bounds.upper));
+  }
+
+  const bool ordered_;  // scores of a row are quantiles, ascending
+};
+
 template <class Function>
-class ScalarLoss final : public Loss {
+class ScalarLoss final : public ScoreLoss {
  public:
   ScalarLoss(std::vector<Function> functions, bool ordered)
-      : Loss(Function::kShape, static_cast<u32>(functions.size())),
-        functions_(std::move(functions)),
-        ordered_(ordered) {}
+      : ScoreLoss(Function::kShape, static_cast<u32>(functions.size()), ordered),
+        functions_(std::move(functions)) {}
 
   void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                       double* hessians) const override {
@@ -81,47 +147,6 @@ class ScalarLoss final : public Loss {
     }
   }
 
-  void find_means(double* scores, std::size_t stride, std::size_t n) const override {
-    for (u32 k = 0; k < n_scores_; ++k) {
-      for (std::size_t i = 0; i < n; ++i)
-        scores[k * stride + i] = functions_[k].mean(scores[k * stride + i]);
-    }
-    if (!ordered_) return;
-    // Quantiles that cross are put in order, which brings each nearer to the true one
-    // [Chernozhukov2010].
-    std::vector<double> row(n_scores_);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (u32 k = 0; k < n_scores_; ++k) row[k] = scores[k * stride + i];
-      std::sort(row.begin(), row.end());
-      for (u32 k = 0; k < n_scores_; ++k) scores[k * stride + i] = row[k];
-    }
-  }
-
-  std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
-                                    std::span<const double> weights) const override {
-    std::vector<double> baseline;
-    std::vector<u64> whole;
-    if (shape_.rule != LeafRule::newton && !weights.empty())
-      whole = fix_weights(weights, {52, 52, 52}).weights;  // sums in a double without rounding
-    for (u32 k = 0; k < n_scores_; ++k) {
-      const std::span<const double> y(view.y + k * view.stride, n);
-      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(functions_[k], y, weights)
-                                                         : find_quantile<u64>(y, whole, level(k)));
-    }
-    return baseline;
-  }
-
-  void adapt(const ScoreView& view, std::size_t n, std::span<const u32> weights) override {
-    if constexpr (requires(Function f) { f.delta; }) {
-      std::vector<double> distances(n);
-      for (u32 k = 0; k < n_scores_; ++k) {
-        for (std::size_t i = 0; i < n; ++i)
-          distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
-        functions_[k].delta = find_quantile<u32>(distances, weights, functions_[k].parameter);
-      }
-    }
-  }
-
   bool adapts() const override {
     return requires(Function f) { f.delta; };
   }
@@ -146,28 +171,13 @@ class ScalarLoss final : public Loss {
   }
 
  private:
-  template <class Whole>
-  static double find_quantile(std::span<const double> y, std::span<const Whole> weights,
-                              double level) {
-    if (weights.empty()) return find_weighted_quantile(y, level);
-    std::vector<WeightedValue> values;
-    values.reserve(y.size());
-    for (std::size_t i = 0; i < y.size(); ++i)
-      if (weights[i] > 0) values.push_back({y[i], static_cast<double>(weights[i])});
-    return find_weighted_quantile(values, level);
+  void take_means(u32 k, std::span<double> scores) const override {
+    const Function function = functions_[k];
+    for (double& score : scores) score = function.mean(score);
   }
-
-  static double link_mean(const Function& function, std::span<const double> y,
-                          std::span<const double> weights) {
-    ExactMean mean;
-    mean.add(y, weights);
-    constexpr const LossShape& kShape = Function::kShape;
-    return function.link(
-        std::clamp(mean.find(), kShape.mean_bounds.lower, kShape.mean_bounds.upper));
-  }
+  double link(u32 k, double mean) const override { return functions_[k].link(mean); }
 
   std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
-  const bool ordered_;               // scores of a row are quantiles, ascending
 };
 
 class MulticlassLoss final : public Loss {

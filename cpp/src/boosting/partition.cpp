@@ -207,7 +207,7 @@ void LocalLeafRows::partition_blocks(std::span<StepBlock> blocks, const RowLists
 }
 
 std::vector<std::unique_ptr<const LocalLeafRows::RowTest>> LocalLeafRows::make_tests(
-    std::size_t n, const std::function<const BoostSplit&(std::size_t)>& split) const {
+    std::size_t n, FunctionView<const BoostSplit&(std::size_t)> split) const {
   std::vector<std::unique_ptr<const RowTest>> tests(n);
   const bool dear = shared_.data->entries != nullptr;  // columns have to be written out
   parallel_for(n, dear ? n_threads_ : 1, [&](std::size_t s) {

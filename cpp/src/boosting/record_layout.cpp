@@ -68,7 +68,7 @@ std::vector<ColumnEncoding> describe_columns(const std::vector<ColumnBins>& bins
 // Greedily, as long as no more combinations of bins occur than a bundle has entries, which all
 // bundles have as many of: 256, or 64 where that is enough for them.
 std::vector<JointColumns> join_columns(const std::vector<ColumnBins>& bins,
-                                       const WeightFacts& weights, const TryJoin& try_join) {
+                                       const WeightFacts& weights, TryJoin try_join) {
   // As many rows as the weights stand for.
   const double n_copies = static_cast<double>(weights.total) * weights.unit;
   if (n_copies < kLeastJointRows) return {};

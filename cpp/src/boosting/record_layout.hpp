@@ -8,11 +8,11 @@
 // is added to. Some neighbouring ones of these columns are a bundle, too, whose histogram leaves
 // out the bin of the rows that have no entry.
 #pragma once
-#include <functional>
 
 #include "binning/entry_slots.hpp"
 #include "boosting/gradients.hpp"
 #include "committee/binning.hpp"
+#include "committee/function_view.hpp"
 
 namespace committee {
 
@@ -104,10 +104,10 @@ std::vector<ColumnEncoding> describe_columns(const std::vector<ColumnBins>& bins
 
 // Takes a column into a joint, or returns false and does nothing if more than so many combinations
 // of bins would occur in rows that weigh something. A joint without columns is a new one.
-using TryJoin = std::function<bool(JointColumns& joint, u32 column, u32 most_codes)>;
+using TryJoin = FunctionView<bool(JointColumns& joint, u32 column, u32 most_codes)>;
 // Columns of few values that had better share bytes.
 std::vector<JointColumns> join_columns(const std::vector<ColumnBins>& bins,
-                                       const WeightFacts& weights, const TryJoin& try_join);
+                                       const WeightFacts& weights, TryJoin try_join);
 
 inline u8 read_bin(u8 bin, const ColumnEncoding& encoding) {
   return find_entry(bin, encoding.n_bins, encoding.has_missing);

@@ -19,7 +19,7 @@ std::vector<u32> list_numbers(std::span<const u32> numbers) {
 }  // namespace
 
 std::vector<double> find_quantiles(BlockChannel& link, std::span<const double> levels,
-                                   const std::function<BlockCommand(const DigitStep&)>& count) {
+                                   FunctionView<BlockCommand(const DigitStep&)> count) {
   QuantileSearch search(levels, kDigitBits);
   while (!search.finished())
     search.take(

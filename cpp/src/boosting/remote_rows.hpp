@@ -1,20 +1,20 @@
 // The rows of a fit in blocks elsewhere: what LocalRows does with rows is here a command to all
 // blocks.
 #pragma once
-#include <functional>
 #include <map>
 
 #include "boosting/block_link.hpp"
 #include "boosting/boosting_rows.hpp"
 #include "boosting/gradient_sampling.hpp"
 #include "boosting/tree_steps.hpp"
+#include "committee/function_view.hpp"
 #include "committee/quantile_counts.hpp"
 
 namespace committee {
 
 // Quantiles of groups of values that the blocks count; `count` names the command that does.
 std::vector<double> find_quantiles(BlockChannel& link, std::span<const double> levels,
-                                   const std::function<BlockCommand(const DigitStep&)>& count);
+                                   FunctionView<BlockCommand(const DigitStep&)> count);
 
 // The facts that blocks and their driver share.
 struct RemoteFacts {
@@ -82,7 +82,7 @@ class RemoteRows final : public BoostingRows {
   LeafRows& leaves() override { return *leaves_; }
   std::vector<LeafRows*> make_leaves_apart(std::size_t, std::size_t) override { return {}; }
   std::vector<LeafRows*> leaves_together() override;
-  void grow_together(std::size_t n_trees, const std::function<void(std::size_t)>& grow) override {
+  void grow_together(std::size_t n_trees, FunctionView<void(std::size_t)> grow) override {
     steps_->run(n_trees, grow);
   }
   std::size_t bytes() const override { return scores_.size() * sizeof(double); }

@@ -55,6 +55,9 @@ class BoostingGrower {
 
  private:
   struct OpenLeaf : GrownLeaf {
+    // Not inlined into itself, level by level.
+    [[gnu::noinline]] ~OpenLeaf() = default;
+
     u32 depth = 0;
     u64 key = kRootKey, order = 0;
     u64 weight = 0;           // of its rows

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -106,7 +107,7 @@ BlockChannel& TreeSteps::channel(std::size_t tree) {
   return *trees_[tree];
 }
 
-void TreeSteps::run(std::size_t n, const std::function<void(std::size_t)>& grow) {
+void TreeSteps::run(std::size_t n, FunctionView<void(std::size_t)> grow) {
   struct Stop {
     ~Stop() {
       for (const auto& tree : *trees) tree->stop();

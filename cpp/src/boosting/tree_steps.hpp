@@ -3,10 +3,10 @@
 // of its own, because growers wait in the middle of what they do; only one of these runs at a time,
 // and calls are made by the thread that called `run`.
 #pragma once
-#include <functional>
 #include <memory>
 
 #include "boosting/block_link.hpp"
+#include "committee/function_view.hpp"
 
 namespace committee {
 
@@ -19,7 +19,7 @@ class TreeSteps {
   BlockChannel& channel(std::size_t tree);
   // grow(0) .. grow(n - 1), each up to its end. The first exception of any is thrown when all have
   // stopped.
-  void run(std::size_t n, const std::function<void(std::size_t)>& grow);
+  void run(std::size_t n, FunctionView<void(std::size_t)> grow);
 
  private:
   class Tree;

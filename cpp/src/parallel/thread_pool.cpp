@@ -41,7 +41,7 @@ class RegionGuard {
 // One call of parallel_for. Lives on its caller's stack: the caller leaves only when no worker may
 // take a seat any more and every one that had one has left it (`helpers` is 0).
 struct Job {
-  Job(std::size_t tasks, const std::function<void(std::size_t)>& f) : n_tasks(tasks), task(f) {}
+  Job(std::size_t tasks, FunctionView<void(std::size_t)> f) : n_tasks(tasks), task(f) {}
 
   // The caller takes tasks from the front, helpers take them from the back: in calls that follow
   // one another a core then finds most of its rows where it left them.
@@ -63,7 +63,7 @@ struct Job {
   }
 
   const std::size_t n_tasks;
-  const std::function<void(std::size_t)>& task;
+  const FunctionView<void(std::size_t)> task;
   const SpillFolder* const spill_folder = current_spill_folder();  // of the caller
   static constexpr u64 kFromBack = u64{1} << 32;
   std::atomic<u64> taken{0};  // from the front, and times kFromBack from the back
@@ -129,7 +129,7 @@ Job* const kBusy = reinterpret_cast<Job*>(std::uintptr_t{1});
 
 class Pool {
  public:
-  void run(std::size_t n_tasks, int n_threads, const std::function<void(std::size_t)>& task) {
+  void run(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task) {
     Job job(n_tasks, task);
     if (n_workers_.load(std::memory_order_acquire) < n_threads - 1) grow_to(n_threads - 1);
     const int n_missing = give(job, n_threads - 1);
@@ -331,8 +331,7 @@ bool inside_parallel_region() {
   return inside_region;
 }
 
-void parallel_for(std::size_t n_tasks, int n_threads,
-                  const std::function<void(std::size_t)>& task) {
+void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task) {
   if (n_tasks < static_cast<std::size_t>(kMaxThreads)) {
     n_threads = std::min(n_threads, static_cast<int>(n_tasks));
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "committee/block_trees.hpp"
+#include "committee/function_view.hpp"
 #include "split/partition.hpp"
 #include "tree/dense_histograms.hpp"
 #include "tree/leaf_moments.hpp"
@@ -46,7 +46,7 @@ class BlockNodes {
   virtual i64 divide(const RemoteSplit& split) = 0;
   virtual void add_histograms(u32 name, std::vector<i64>& cells) = 0;
   // Calls use(row, fixed target) for the rows with a weight.
-  virtual void visit(u32 name, const std::function<void(u32, i64)>& use) const = 0;
+  virtual void visit(u32 name, FunctionView<void(u32, i64)> use) const = 0;
   virtual void find_leaf(u32 name, u32 leaf, std::span<u32> leaves) const = 0;
 };
 
@@ -106,7 +106,7 @@ class SampledNodes final : public BlockNodes {
     cells.insert(cells.end(), hist_.data(), hist_.data() + n);
   }
 
-  void visit(u32 name, const std::function<void(u32, i64)>& use) const override {
+  void visit(u32 name, FunctionView<void(u32, i64)> use) const override {
     const RowRange own = range_of(name);
     for (std::size_t i = own.begin; i < own.end; ++i) {
       const u32 row = sample_.items[i].row;
