@@ -2,7 +2,9 @@
 
 import gc
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from committee._core import testing
@@ -22,6 +24,18 @@ def pytest_collection_finish() -> None:
     """Modules and items live until the end: the collector need not look at them again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """The traceback of an expected failure is plain: to find the statements around it takes long in large modules."""
+    style = item.config.option.tbstyle
+    if call.excinfo is not None and item.get_closest_marker("xfail") is not None:
+        item.config.option.tbstyle = "native"
+    try:
+        return (yield)
+    finally:
+        item.config.option.tbstyle = style
 
 
 def pytest_sessionfinish() -> None:
