@@ -1,8 +1,32 @@
 """Run all suites: `python -m benchmarks`, with the options of a suite."""
 
-from benchmarks import adaboost, bagging, boostexter, boosting, forests, inspection, isolation, ranking, stacking, trees
+from benchmarks import (
+    adaboost,
+    bagging,
+    boostexter,
+    boosting,
+    forests,
+    inspection,
+    isolation,
+    ranking,
+    several_targets,
+    stacking,
+    trees,
+)
 
-SUITES = (trees, forests, isolation, bagging, stacking, adaboost, boostexter, boosting, ranking, inspection)
+SUITES = (
+    trees,
+    forests,
+    isolation,
+    bagging,
+    stacking,
+    adaboost,
+    boostexter,
+    boosting,
+    ranking,
+    several_targets,
+    inspection,
+)
 
 if __name__ == "__main__":
     for suite in SUITES:
