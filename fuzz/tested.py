@@ -29,8 +29,11 @@ LINES = (
     re.compile(rf"^(?P<name>\S+::.*?) (?P<outcome>{OUTCOMES})\b.*\[ *\d+%\]$", re.M),
 )
 COLLECTED = (re.compile(r"^\d+ workers? \[(\d+) items?\]", re.M), re.compile(r"\bcollected (\d+) items?", re.M))
-#: The first line of a report: what is wrong, and where UBSan saw it.
-REPORT = re.compile(r"^(?:==\d+==ERROR: |WARNING: |(?P<place>\S+:\d+:\d+): runtime error: )(?P<what>.*)$", re.M)
+#: The first line of a report: what is wrong, and where UBSan saw it. It may follow upon the name of the test that runs,
+#: which a single process, or another one, has begun to print.
+REPORT = re.compile(
+    r"(?:==\d+==ERROR: |WARNING: (?=ThreadSanitizer)|(?P<place>[^\s\]]+:\d+:\d+): runtime error: )(?P<what>.*)$", re.M
+)
 #: The place of a report of ASan or TSan: the first frame in sources of ours.
 FRAME = re.compile(r"^\s+#\d+ .*?(?P<place>cpp/\S+:\d+)", re.M)
 WORSE = ("ERROR", "FAILED")

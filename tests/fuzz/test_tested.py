@@ -54,6 +54,14 @@ def test_runs_that_went_on_are_one_run() -> None:
     assert list_failed(LOG, more) == ["tests/a.py::test_three"]
 
 
+def test_a_report_may_begin_in_the_middle_of_a_line() -> None:
+    """Standard error is not captured: a report follows upon the name of the test that was just printed."""
+    begun = "tests/a.py::test_one[a-b] /somewhere/cpp/src/split/rows.hpp:43:14: runtime error: null pointer passed\n"
+    assert count_reports(begun) == {"cpp/src/split/rows.hpp:43:14: null pointer passed": 1}
+    begun = "[gw1] [ 9%] PASSED tests/a.py::test_two ==13==ERROR: AddressSanitizer: SEGV on unknown address\n"
+    assert count_reports(begun) == {"elsewhere: AddressSanitizer: SEGV on unknown address": 1}
+
+
 def test_outcomes_of_one_process() -> None:
     log = "collected 3 items\n\ntests/a.py::test_one[x] PASSED [ 33%]\ntests/a.py::test_two SKIPPED (absent) [ 66%]\n"
     assert count_tests(log) == {"passed": 1, "failed": 0, "skipped": 1, "not run": 1}
