@@ -206,6 +206,29 @@ def test_xgboost_estimators_and_dart() -> None:
     )
 
 
+def test_xgboost_weights_of_dropped_trees_in_either_place(tmp_path: Path) -> None:
+    """They belong to the booster "dart" before XGBoost 3.4, and to the model of any booster of trees since."""
+    xgboost = pytest.importorskip("xgboost", reason="pip install xgboost")
+    X, y = draw(3)
+    theirs = xgboost.XGBClassifier(n_estimators=6, max_depth=3, booster="dart", rate_drop=0.3).fit(X, y)
+    document = json.loads(bytes(theirs.get_booster().save_raw("json")))
+    booster = document["learner"]["gradient_booster"]
+    model = booster["gbtree"]["model"] if "gbtree" in booster else booster["model"]
+    weights = booster["weight_drop"] if "weight_drop" in booster else model["weight_drop"]
+    assert len(weights) == len(model["trees"])
+    assert min(weights) < 1.0
+    bare = {name: value for name, value in model.items() if name != "weight_drop"}
+    boosters = [
+        {"name": "dart", "gbtree": {"name": "gbtree", "model": bare}, "weight_drop": weights},
+        {"name": "gbtree", "model": {**bare, "weight_drop": weights}},
+    ]
+    for number, placed in enumerate(boosters):
+        document["learner"]["gradient_booster"] = placed
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps(document))
+        assert_allclose(from_xgboost(path).predict_proba(X), theirs.predict_proba(X), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("params", "fragment"),
     [({"booster": "gblinear"}, "gblinear"), ({"objective": "binary:hinge"}, "binary:hinge")],

@@ -48,6 +48,11 @@ u32 read_number(const u8* place, int n_bytes) {
   return value;
 }
 
+// The halves of a word are added one after the other: only both together are sure to fit.
+i64 add_words(i64 sum, u64 half) {
+  return static_cast<i64>(static_cast<u64>(sum) + half);
+}
+
 }  // namespace
 
 std::vector<u8> pack_words(std::span<const i64> words) {
@@ -87,13 +92,13 @@ void add_packed_words(std::span<const u8> packed, std::span<i64> sums) {
       const int shift = 32 - 8 * n_upper;  // brings the sign to the top
       for (i64& sum : own) {
         const auto high = static_cast<i32>(read_number(place, n_upper) << shift) >> shift;
-        sum += static_cast<i64>(static_cast<u64>(static_cast<i64>(high)) << 32);
+        sum = add_words(sum, static_cast<u64>(static_cast<i64>(high)) << 32);
         place += n_upper;
       }
     }
     if (n_lower > 0)
       for (i64& sum : own) {
-        sum += static_cast<i64>(read_number(place, n_lower));
+        sum = add_words(sum, read_number(place, n_lower));
         place += n_lower;
       }
   }

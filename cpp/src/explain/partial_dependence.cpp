@@ -120,7 +120,7 @@ void add_blocks(std::size_t n, std::size_t size, int n_threads, Add&& add, doubl
   const std::size_t n_blocks = (n + per_block - 1) / per_block;
   std::vector<double> sums(n_blocks * size, 0.0);
   parallel_for(n_blocks, n_threads, [&](std::size_t block) {
-    add(block * per_block, std::min((block + 1) * per_block, n), &sums[block * size]);
+    add(block * per_block, std::min((block + 1) * per_block, n), sums.data() + block * size);
   });
   std::fill_n(out, size, 0.0);
   for (std::size_t k = 0; k < sums.size(); ++k) out[k % size] += sums[k];

@@ -110,12 +110,14 @@ def _build(document: dict[str, Any], classes: ArrayLike | None) -> Any:
     objective, booster = learner["objective"]["name"], learner["gradient_booster"]
     if objective not in _LOSSES:
         raise refuse_file(_NAME, f"its objective {objective!r} has no counterpart here")
-    weights: AnyArray | None = None
+    weights: list[float] | None = None
     if booster["name"] == "dart":
-        weights, booster = np.array(booster["weight_drop"], dtype=np.float64), booster["gbtree"]
+        weights, booster = booster["weight_drop"], booster["gbtree"]
     elif booster["name"] != "gbtree":
         raise refuse_file(_NAME, f"its booster {booster['name']!r} is not made of trees")
     params, model = learner["learner_model_param"], booster["model"]
+    if weights is None:
+        weights = model.get("weight_drop") or None  # since XGBoost 3.4 dropout is a matter of any booster of trees
     n_columns = int(params["num_feature"])
     n_scores = max(1, int(params["num_class"]), int(params.get("num_target", "1")))
     if not 1 <= n_columns < 1 << 28 or n_scores > 1 << 16:
@@ -124,8 +126,8 @@ def _build(document: dict[str, Any], classes: ArrayLike | None) -> Any:
     levels = _read_levels(model, kinds)
     tables = [_read_tree(number, tree, n_scores) for number, tree in enumerate(model["trees"])]
     if weights is not None:
-        for table, weight in zip(tables, weights.tolist(), strict=True):
-            table.value = table.value * weight
+        for table, weight in zip(tables, weights, strict=True):
+            table.value = table.value * float(weight)
     gains = np.zeros(n_columns)
     for tree in model["trees"]:
         inner = np.array(tree["left_children"]) >= 0
