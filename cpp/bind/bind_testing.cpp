@@ -60,8 +60,8 @@ PackedResults evaluate_form(const PackedCases& cases) {
       byte_total += bytes[k];
       append(results.widened, Form::widen(bytes[k]));
       results.narrowed.push_back(Form::narrow(Form::widen(bytes[k])));
-      for (const u32 found :
-           {Form::weigh(wides[k]), Form::add_squares(wides[k]), Form::heaviest_class(wides[k])}) {
+      for (const u32 found : {Form::weigh(wides[k]), Form::add_squares(wides[k]),
+                              Form::heaviest_class(wides[k]), u32{Form::is_nothing(wides[k])}}) {
         results.scalars.push_back(found);
       }
     }

@@ -55,7 +55,9 @@ def test_sums_over_lanes_are_those_of_numpy(form: str, seed: int, n_cases: int) 
     np.testing.assert_array_equal(unset_wide, both.reshape(-1))
     others = np.roll(quads, -1, axis=0)
     found = scalars.reshape(n_cases, -1)
-    expected = np.stack([heavy.sum(axis=2), (heavy**2).sum(axis=2), heavy.max(axis=2)], axis=2)
+    expected = np.stack(
+        [heavy.sum(axis=2), (heavy**2).sum(axis=2), heavy.max(axis=2), ~heavy.any(axis=2)], axis=2, dtype=np.int64
+    )
     np.testing.assert_array_equal(found[:, :-1], expected.reshape(n_cases, -1))
     np.testing.assert_array_equal(found[:, -1], ((quads >= others[:, :1]) * [1, 2, 4, 8]).sum(axis=1))
     np.testing.assert_array_equal(

@@ -8,6 +8,8 @@
 #include "types.hpp"
 #if defined(__aarch64__)
 #include <arm_neon.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace committee {
@@ -120,6 +122,16 @@ class PackedGiniSums {
   static u32 add_bytes(u64 word) {
     return static_cast<u32>(word * 0x0101010101010101ull >> 56);  // all of them weigh up to 255
   }
+#if defined(__SSE2__)
+  static u32 add_squares(u64 word) {
+    const __m128i own =
+        _mm_unpacklo_epi8(_mm_cvtsi64_si128(static_cast<i64>(word)), _mm_setzero_si128());
+    __m128i sums = _mm_madd_epi16(own, own);
+    sums = _mm_add_epi32(sums, _mm_unpackhi_epi64(sums, sums));
+    return static_cast<u32>(_mm_cvtsi128_si32(sums) +
+                            _mm_cvtsi128_si32(_mm_shuffle_epi32(sums, 1)));
+  }
+#else
   static u32 add_squares(u64 word) {
     u32 sum = 0;
     for (int k = 0; k < 64; k += 8) {
@@ -128,6 +140,7 @@ class PackedGiniSums {
     }
     return sum;
   }
+#endif
 #endif
 
  private:

@@ -47,6 +47,7 @@ struct PackedCountsScalar {
     for (u32 c = 0; c < kPackedClasses; ++c) most = word[c] > most ? word[c] : most;
     return most;
   }
+  static bool is_nothing(PackedCounts16 word) { return heaviest_class(word) == 0; }
 
   static FloatQuad larger_of(FloatQuad a, FloatQuad b) { return a > b ? a : b; }
   static float largest_of(FloatQuad quad) {
@@ -100,6 +101,7 @@ struct PackedCountsNeon {
   static u32 weigh(PackedCounts16 word) { return vaddlvq_u16((uint16x8_t)word); }
   static u32 add_squares(PackedCounts16 word) { return vaddvq_u32(square((uint16x8_t)word)); }
   static u32 heaviest_class(PackedCounts16 word) { return vmaxvq_u16((uint16x8_t)word); }
+  static bool is_nothing(PackedCounts16 word) { return heaviest_class(word) == 0; }
 
   static FloatQuad larger_of(FloatQuad a, FloatQuad b) {
     return (FloatQuad)vmaxq_f32((float32x4_t)a, (float32x4_t)b);
@@ -175,6 +177,131 @@ struct PackedCountsNeon {
   }
 };
 using PackedCountsSimd = PackedCountsNeon;
+#elif defined(__SSE2__)
+// Every x86-64 processor has SSE2, so that this needs no choice at run time.
+struct PackedCountsSse2 {
+  static PackedCounts16 widen(PackedCounts8 word) {
+    return (PackedCounts16)_mm_unpacklo_epi8(_mm_cvtsi64_si128(static_cast<i64>(word)), zero());
+  }
+  static PackedCounts8 narrow(PackedCounts16 word) {
+    return static_cast<u64>(_mm_cvtsi128_si64(_mm_packus_epi16((__m128i)word, (__m128i)word)));
+  }
+
+  static u32 weigh(PackedCounts16 word) { return add_up(add_pairs((__m128i)word)); }
+  static u32 add_squares(PackedCounts16 word) { return add_up(square((__m128i)word)); }
+  static u32 heaviest_class(PackedCounts16 word) {
+    __m128i most = (__m128i)word;
+    most = larger(most, _mm_srli_si128(most, 8));
+    most = larger(most, _mm_srli_si128(most, 4));
+    most = larger(most, _mm_srli_si128(most, 2));
+    return static_cast<u32>(_mm_cvtsi128_si32(most)) & 0xFFFF;
+  }
+  static bool is_nothing(PackedCounts16 word) {
+    return _mm_movemask_epi8(_mm_cmpeq_epi8((__m128i)word, zero())) == 0xFFFF;
+  }
+
+  static FloatQuad larger_of(FloatQuad a, FloatQuad b) {
+    return (FloatQuad)_mm_max_ps((__m128)a, (__m128)b);
+  }
+  static float largest_of(FloatQuad quad) {
+    const __m128 own = (__m128)quad, pair = _mm_max_ps(own, _mm_movehl_ps(own, own));
+    return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+  }
+  static u32 find_at_least(FloatQuad quad, float bar) {
+    return static_cast<u32>(_mm_movemask_ps(_mm_cmpge_ps((__m128)quad, _mm_set1_ps(bar))));
+  }
+
+  // Bytes are at most 255, so that the squares of a pair of them fit the sums of the
+  // multiplication.
+  static QuadSums sum_four(const PackedCounts8* lefts, PackedCounts8 total) {
+    const __m128i all = (__m128i)widen(total);
+    const __m128i first = load(lefts), second = load(lefts + 2);
+    __m128i left[4] = {_mm_unpacklo_epi8(first, zero()), _mm_unpackhi_epi8(first, zero()),
+                       _mm_unpacklo_epi8(second, zero()), _mm_unpackhi_epi8(second, zero())};
+    __m128i right[4];
+    for (int k = 0; k < 4; ++k) {
+      right[k] = _mm_sub_epi16(all, left[k]);
+      right[k] = _mm_madd_epi16(right[k], right[k]);
+      left[k] = _mm_madd_epi16(left[k], left[k]);
+    }
+    const __m128 weights =
+        _mm_shuffle_ps(_mm_castsi128_ps(_mm_sad_epu8(first, zero())),
+                       _mm_castsi128_ps(_mm_sad_epu8(second, zero())), _MM_SHUFFLE(2, 0, 2, 0));
+    return {(FloatQuad)_mm_cvtepi32_ps(add_up(left)), (FloatQuad)_mm_cvtepi32_ps(add_up(right)),
+            (FloatQuad)_mm_cvtepi32_ps(_mm_castps_si128(weights))};
+  }
+  static QuadSums sum_four(const PackedCounts16* lefts, PackedCounts16 total) {
+    __m128i left[4], right[4], weights[4];
+    for (int k = 0; k < 4; ++k) {
+      const __m128i own = (__m128i)lefts[k];
+      left[k] = square(own);
+      right[k] = square(_mm_sub_epi16((__m128i)total, own));
+      weights[k] = add_pairs(own);
+    }
+    return {to_floats(add_up(left)), to_floats(add_up(right)),
+            (FloatQuad)_mm_cvtepi32_ps(add_up(weights))};
+  }
+
+  template <std::size_t kStride, class Word>
+  static Word add_unset(const u8* bytes, u8 mask, const PackedCounts8* packs, u32 n) {
+    const auto unset = [&](u32 i) {
+      return packs[i] & (u64{(bytes[i * kStride] & mask) != 0} - 1);
+    };
+    Word even{}, odd{};
+    u32 i = 0;
+    for (; i + 1 < n; i += 2) {
+      even += word_of<Word>(unset(i));
+      odd += word_of<Word>(unset(i + 1));
+    }
+    if (i < n) even += word_of<Word>(unset(i));
+    return even + odd;
+  }
+
+ private:
+  template <class Word>
+  static Word word_of(PackedCounts8 bytes) {
+    if constexpr (sizeof(Word) == sizeof(PackedCounts8)) {
+      return bytes;
+    } else {
+      return widen(bytes);
+    }
+  }
+  static __m128i zero() { return _mm_setzero_si128(); }
+  static __m128i load(const PackedCounts8* words) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words));
+  }
+  // Of unsigned lanes: what a is more than b, and b.
+  static __m128i larger(__m128i a, __m128i b) { return _mm_add_epi16(_mm_subs_epu16(a, b), b); }
+  // Squares of eight lanes, added up to four.
+  static __m128i square(__m128i own) {
+    const __m128i low = _mm_mullo_epi16(own, own), high = _mm_mulhi_epu16(own, own);
+    return _mm_add_epi32(_mm_unpacklo_epi16(low, high), _mm_unpackhi_epi16(low, high));
+  }
+  // Eight lanes, added up to four.
+  static __m128i add_pairs(__m128i own) {
+    return _mm_add_epi32(_mm_and_si128(own, _mm_set1_epi32(0xFFFF)), _mm_srli_epi32(own, 16));
+  }
+  static u32 add_up(__m128i sums) {
+    sums = _mm_add_epi32(sums, _mm_unpackhi_epi64(sums, sums));
+    return static_cast<u32>(_mm_cvtsi128_si32(sums)) +
+           static_cast<u32>(_mm_cvtsi128_si32(_mm_shuffle_epi32(sums, 1)));
+  }
+  // The sums of four vectors, a lane each.
+  static __m128i add_up(const __m128i (&own)[4]) {
+    const __m128i first =
+        _mm_add_epi32(_mm_unpacklo_epi32(own[0], own[1]), _mm_unpackhi_epi32(own[0], own[1]));
+    const __m128i second =
+        _mm_add_epi32(_mm_unpacklo_epi32(own[2], own[3]), _mm_unpackhi_epi32(own[2], own[3]));
+    return _mm_add_epi32(_mm_unpacklo_epi64(first, second), _mm_unpackhi_epi64(first, second));
+  }
+  // Unsigned lanes: both halves are exact, so that their sum is rounded once.
+  static FloatQuad to_floats(__m128i lanes) {
+    const __m128 high = _mm_cvtepi32_ps(_mm_srli_epi32(lanes, 16));
+    const __m128 low = _mm_cvtepi32_ps(_mm_and_si128(lanes, _mm_set1_epi32(0xFFFF)));
+    return (FloatQuad)_mm_add_ps(_mm_mul_ps(high, _mm_set1_ps(65536.0f)), low);
+  }
+};
+using PackedCountsSimd = PackedCountsSse2;
 #else
 using PackedCountsSimd = PackedCountsScalar;
 #endif

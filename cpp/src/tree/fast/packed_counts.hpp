@@ -42,7 +42,7 @@ inline bool is_nothing(PackedCounts8 word) {
   return word == 0;
 }
 inline bool is_nothing(PackedCounts16 word) {
-  return PackedCountsSimd::heaviest_class(word) == 0;
+  return PackedCountsSimd::is_nothing(word);
 }
 
 // Whether there is one class, of a word that is not nothing.
