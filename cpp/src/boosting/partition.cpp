@@ -61,7 +61,7 @@ COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, Row
     spare[i - n_left] = item;
     n_left += goes_left(item.row);
   }
-  std::memcpy(items + n_left, spare, (n - n_left) * sizeof(RowItem));
+  if (n_left < n) std::memcpy(items + n_left, spare, (n - n_left) * sizeof(RowItem));
   return n_left;
 }
 #endif

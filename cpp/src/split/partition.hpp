@@ -40,7 +40,7 @@ std::size_t partition_items(Item* items, std::size_t n, Item* spare, GoesLeft&& 
     put(i, n_left, item);
     n_left += left;
   }
-  std::memcpy(items + n_left, spare, (n - n_left) * sizeof(Item));
+  if (n_left < n) std::memcpy(items + n_left, spare, (n - n_left) * sizeof(Item));
   return n_left;
 }
 
