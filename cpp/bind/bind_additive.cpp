@@ -68,6 +68,12 @@ Array<double> give_tables(const BoundAdditive& self, std::size_t term) {
                            {boosting.n_bags(), boosting.n_scores(), boosting.n_slots(term)});
 }
 
+Array<double> weigh_terms(BoundAdditive& self, int n_jobs) {
+  std::vector<double> gains = run_interruptible(
+      [&](InterruptWatch& watch) { return self.boosting->weigh_terms(n_jobs, watch); });
+  return own_array<double>(std::move(gains), {self.boosting->n_bags(), self.boosting->n_terms()});
+}
+
 void bind_additive_steps(nb::class_<BoundAdditive>& c) {
   c.def(
       "set_bins",
@@ -111,6 +117,9 @@ void bind_additive_steps(nb::class_<BoundAdditive>& c) {
         self.boosting->start_pairs(read);
       },
       nb::arg("pairs"), "Go on with a term for each pair.");
+  c.def("weigh_terms", &weigh_terms, nb::arg("n_jobs") = 0,
+        nb::sig("def weigh_terms(self, n_jobs: int = 0) -> " COMMITTEE_NDARRAY(float64)),
+        "Added loss of each bag's held-out rows without each term, (n_bags, n_terms).");
   c.def(
       "run",
       [](BoundAdditive& self, u32 n_cycles, int n_jobs) {

@@ -100,7 +100,7 @@ DIGESTS = {
     "boosting, huber": "511b6e2fe1ba5be4",
     "boosting, poisson": "73ac1baee06146ca",
     "boosting, many rows": "fd930bd3bae62140",
-    "additive, two classes": "6a8f50736cd3d931",
+    "additive, two classes": "b55cc3e33922f744",
     "additive, three classes": "cf984feadc4a10b5",
     "additive, squared error": "169773d7ba1edef8",
     "gini": "a730db29e726a8ab",

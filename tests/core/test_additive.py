@@ -155,6 +155,67 @@ def test_gains_of_pairs_are_those_of_the_twin(weighted):
     assert expected[3] == 0.0
 
 
+def start_with_pairs(name, held_out):
+    """A fit of features, before that of pairs, and the slot of each row in each pair."""
+    _, bins, codes, y = make_table()
+    y, loss = make_target(y, name)
+    params = make_params(min_samples_leaf=5, patience=1000, learning_rate=0.05)
+    made = start(bins, loss, y, np.zeros(0), params, held_out)
+    made.start_features(np.arange(4, dtype=np.uint32), np.zeros(4, np.int32))
+    made.run(3, 1)
+    cells = [np.append(np.arange(int(n)) // 5, int(n) // 5 + 1).astype(np.uint8) for n in bins.mapper.n_bins]
+    made.set_cells(np.cumsum([0, *map(len, cells)]).astype(np.uint64), np.concatenate(cells))
+    pairs = np.array([[0, 2], [1, 3], [0, 1]], dtype=np.uint32)
+    slots = [cells[a][codes[a]].astype(int) * (int(cells[b].max()) + 1) + cells[b][codes[b]] for a, b in pairs]
+    rows = [np.where(codes[f] == bins.mapper.n_bins[f], -1, codes[f]) for f in range(4)]
+    scores = np.array(made.baselines)[:, None, :] + sum(
+        made.tables(f)[:, :, rows[f]].transpose(0, 2, 1) for f in range(4)
+    )
+    return made, pairs, slots, (y, loss, scores)
+
+
+@pytest.mark.parametrize("name", ["squared_error", "logistic", "softmax"])
+def test_terms_weigh_what_the_twin_says(name):
+    held_out = (np.random.default_rng(6).random((2, N_ROWS)) < 0.3).astype(float)
+    made, pairs, slots, (y, loss, scores) = start_with_pairs(name, held_out)
+    made.start_pairs(pairs)
+    made.run(2, 1)
+    assert made.best_cycles == [2, 2]  # so that the tables at hand are those of the latest cycle
+    found = made.weigh_terms(2)
+    for bag in range(2):
+        tables = [made.tables(t)[bag] for t in range(3)]
+        expected = naive.weigh_terms(slots, tables, scores[bag], loss, y, held_out[bag])
+        np.testing.assert_allclose(found[bag], expected, rtol=1e-6, atol=1e-13)
+
+
+def test_weighing_changes_nothing_and_pairs_can_begin_again():
+    held_out = (np.random.default_rng(7).random((2, N_ROWS)) < 0.3).astype(float)
+    made, pairs, *_ = start_with_pairs("logistic", held_out)
+    other, *_ = start_with_pairs("logistic", held_out)
+    for one, first in ((made, pairs), (other, pairs[1:])):
+        one.start_pairs(first)
+        one.run(4, 1)
+        one.weigh_terms(1)
+        one.weigh_terms(1)
+    other.start_pairs(pairs)
+    other.run(7, 1)
+    made.run(3, 1)
+    assert made.losses(0) == other.losses(0)
+    for t in range(3):
+        assert made.tables(t).tobytes() == other.tables(t).tobytes()
+
+
+def test_terms_are_weighed_by_rows_held_out():
+    made, pairs, *_ = start_with_pairs("squared_error", None)
+    made.start_pairs(pairs)
+    with pytest.raises(ValueError, match="rows held out"):
+        made.weigh_terms(1)
+    with pytest.raises(ValueError, match="before their terms begin"):
+        made.rank_pairs(pairs, 1)
+    with pytest.raises(ValueError, match="there must be pairs"):
+        made.start_pairs(pairs[:0])
+
+
 def test_bags_do_not_depend_on_threads_or_on_one_another():
     _, bins, _, y = make_table()
     held_out = (np.random.default_rng(0).random((3, N_ROWS)) < 0.2).astype(float)

@@ -240,3 +240,17 @@ def find_pair_gain(first: Any, second: Any, gradients: Any, least: int) -> float
                 worth = sum(own.sum() ** 2 / len(own) for own in quarters)
                 best = max(best, worth - gradients.sum() ** 2 / len(gradients))
     return float(best)
+
+
+def weigh_terms(slots: list[Any], tables: list[Any], scores: Any, loss: Any, y: Any, held_out: Any) -> list[float]:
+    """By term, how much larger the loss of the rows held out is without its table, (score, slot).
+
+    `scores`, (row, score), are those of all other terms; `held_out` says as how many rows each row is held out.
+    """
+
+    def measure(terms: Any) -> float:
+        moved = scores + sum((tables[t][:, slots[t]].T for t in terms), np.zeros_like(scores))
+        return float(np.average(loss.find_values(y[:, None], moved), weights=held_out))
+
+    every = range(len(tables))
+    return [measure(t for t in every if t != out) - measure(every) for out in every]

@@ -64,8 +64,12 @@ class AdditiveBoosting {
   // alone leave (FAST); a mean over bags.
   std::vector<double> rank_pairs(std::span<const FeaturePair> pairs, int n_jobs,
                                  InterruptWatch& watch) const;
-  // Go on with terms of pairs; the tables of the features stay those of each bag's best cycle.
+  // Go on with terms of pairs, or begin again with others; the tables of the features stay those of
+  // each bag's best cycle.
   void start_pairs(std::span<const FeaturePair> pairs);
+  // [bag][term]: how much larger the loss of the rows held out would be without the table that the
+  // term has after the latest cycle. Every bag must hold out rows.
+  std::vector<double> weigh_terms(int n_jobs, InterruptWatch& watch);
 
   // At most so many cycles more in each bag that has not stopped; returns how many have not.
   std::size_t run(u32 n_cycles, int n_jobs, InterruptWatch& watch);
@@ -89,8 +93,9 @@ class AdditiveBoosting {
     AlignedBuffer<u16> codes;
   };
   u32 count_bins(std::size_t feature) const;
+  bool has_pairs() const;
 
-  std::vector<AdditiveTerm> terms_;
+  std::vector<AdditiveTerm> features_, terms_;  // terms of features while those at hand are pairs
   AdditiveInput input_;
   AdditiveParams params_;
   std::vector<std::unique_ptr<AdditiveBag>> bags_;

@@ -103,6 +103,7 @@ void AdditiveBoosting::start_features(std::span<const u32> features, std::span<c
     term.codes = static_cast<const u32*>(term.level_codes.data());
   }
   for (const auto& bag : bags_) bag->start(made);
+  features_.clear();
   terms_ = std::move(made);
 }
 
@@ -136,6 +137,7 @@ void AdditiveBoosting::set_cells(std::span<const u64> offsets, std::span<const u
 std::vector<double> AdditiveBoosting::rank_pairs(std::span<const FeaturePair> pairs, int n_jobs,
                                                  InterruptWatch& watch) const {
   if (cells_.empty()) throw std::invalid_argument("pairs need cells");
+  if (has_pairs()) throw std::invalid_argument("pairs are ranked before their terms begin");
   for (const FeaturePair& pair : pairs) {
     check_feature(*input_.data, pair.first);
     check_feature(*input_.data, pair.second);
@@ -176,6 +178,7 @@ std::vector<double> AdditiveBoosting::rank_pairs(std::span<const FeaturePair> pa
 
 void AdditiveBoosting::start_pairs(std::span<const FeaturePair> pairs) {
   if (cells_.empty()) throw std::invalid_argument("pairs need cells");
+  if (pairs.empty()) throw std::invalid_argument("there must be pairs");
   const BinnedMatrix& data = *input_.data;
   std::vector<AdditiveTerm> made;
   for (const FeaturePair& pair : pairs) {
@@ -191,11 +194,27 @@ void AdditiveBoosting::start_pairs(std::span<const FeaturePair> pairs) {
       term.pair_codes[i] = static_cast<u16>(first[i] * term.n_columns + second[i]);
     term.codes = static_cast<const u16*>(term.pair_codes.data());
   }
+  if (!has_pairs()) features_ = std::move(terms_);
   for (const auto& bag : bags_) {
-    bag->settle(terms_);
+    bag->settle(features_);
     bag->start(made);
   }
   terms_ = std::move(made);
+}
+
+std::vector<double> AdditiveBoosting::weigh_terms(int n_jobs, InterruptWatch& watch) {
+  for (const auto& bag : bags_)
+    if (!bag->holds_out()) throw std::invalid_argument("terms are weighed by rows held out");
+  const double rows = static_cast<double>(input_.data->n_rows) * static_cast<double>(n_terms());
+  std::vector<std::vector<double>> gains(n_bags());
+  parallel_for(n_bags(), choose_threads(n_jobs, 10.0 * rows * n_scores() * n_bags(), kThreadCost),
+               [&](std::size_t bag) {
+                 watch.poll();
+                 gains[bag] = bags_[bag]->weigh_terms(terms_);
+               });
+  std::vector<double> joined;
+  for (const std::vector<double>& own : gains) joined.insert(joined.end(), own.begin(), own.end());
+  return joined;
 }
 
 std::size_t AdditiveBoosting::run(u32 n_cycles, int n_jobs, InterruptWatch& watch) {
@@ -213,6 +232,9 @@ std::size_t AdditiveBoosting::run(u32 n_cycles, int n_jobs, InterruptWatch& watc
       bags_.begin(), bags_.end(), [](const auto& bag) { return !bag->has_stopped(); }));
 }
 
+bool AdditiveBoosting::has_pairs() const {
+  return !terms_.empty() && terms_.front().n_grid_rows != 0;
+}
 std::size_t AdditiveBoosting::n_bags() const {
   return bags_.size();
 }

@@ -112,6 +112,9 @@ AdditiveBag::AdditiveBag(const AdditiveInput& input, const AdditiveParams& param
 }
 
 void AdditiveBag::start(std::span<const AdditiveTerm> terms) {
+  const bool pairs = !terms.empty() && terms.front().n_grid_rows != 0;
+  if (pairs && !pairs_) feature_tables_ = std::move(best_tables_);
+  pairs_ = pairs;
   tables_.clear();
   std::size_t most = 0;
   for (const AdditiveTerm& term : terms) {
@@ -124,7 +127,6 @@ void AdditiveBag::start(std::span<const AdditiveTerm> terms) {
   count_rows(terms);
   pending_ = nullptr;
   changed_.assign(terms.size(), 0);
-  pairs_ = !terms.empty() && terms.front().n_grid_rows != 0;
   smooth_end_ = pairs_ ? params_.smooth_pair_cycles : params_.smooth_cycles;
   worths_.assign(terms.size(), 0.0);
   losses_.clear();
@@ -146,18 +148,19 @@ void AdditiveBag::count_rows(std::span<const AdditiveTerm> terms) {
   }
 }
 
-void AdditiveBag::settle(std::span<const AdditiveTerm> terms) {
+void AdditiveBag::settle(std::span<const AdditiveTerm> features) {
+  const std::vector<std::vector<double>>& tables = pairs_ ? feature_tables_ : best_tables_;
   pending_ = nullptr;
   for (u32 k = 0; k < n_scores_; ++k) {
     double* const scores = scores_.data() + k * n_rows_;
     std::fill_n(scores, n_rows_, baseline_[k]);
-    for (std::size_t t = 0; t < terms.size(); ++t) {
-      const double* const table = best_tables_[t].data() + k * terms[t].n_slots;
+    for (std::size_t t = 0; t < features.size(); ++t) {
+      const double* const table = tables[t].data() + k * features[t].n_slots;
       std::visit(
           [&](const auto* codes) {
             for (std::size_t i = 0; i < n_rows_; ++i) scores[i] += table[codes[i]];
           },
-          terms[t].codes);
+          features[t].codes);
     }
   }
 }
@@ -315,7 +318,8 @@ void AdditiveBag::run_cycle(std::span<const AdditiveTerm> terms) {
   note_cycle();
 }
 
-double AdditiveBag::measure() const {
+template <class Adjust>
+double AdditiveBag::measure(Adjust adjust) const {
   std::vector<double> y(kLossBlock), scores(n_scores_ * kLossBlock), values(kLossBlock);
   const ScoreView view{y.data(), scores.data(), kLossBlock};
   double sum = 0.0, total = 0.0;
@@ -326,17 +330,7 @@ double AdditiveBag::measure() const {
       y[i] = input_.target[row];
       for (u32 k = 0; k < n_scores_; ++k) scores[k * kLossBlock + i] = scores_[k * n_rows_ + row];
     }
-    if (pending_) {
-      std::visit(
-          [&](const auto* codes) {
-            for (u32 k = 0; k < n_scores_; ++k) {
-              const SlotStep* const steps = steps_.data() + k * pending_->n_slots;
-              for (std::size_t i = 0; i < n; ++i)
-                scores[k * kLossBlock + i] += steps[codes[measured_[begin + i]]].score;
-            }
-          },
-          pending_->codes);
-    }
+    adjust(begin, begin + n, scores.data());
     input_.loss->find_values(view, 0, n, values.data());
     for (std::size_t i = 0; i < n; ++i) {
       const double weight = measured_weights_[begin + i];
@@ -345,6 +339,42 @@ double AdditiveBag::measure() const {
     }
   }
   return sum / total;
+}
+
+double AdditiveBag::measure() const {
+  return measure([this](std::size_t begin, std::size_t end, double* scores) {
+    if (!pending_) return;
+    std::visit(
+        [&](const auto* codes) {
+          for (u32 k = 0; k < n_scores_; ++k) {
+            const SlotStep* const steps = steps_.data() + k * pending_->n_slots;
+            for (std::size_t i = begin; i < end; ++i)
+              scores[k * kLossBlock + i - begin] += steps[codes[measured_[i]]].score;
+          }
+        },
+        pending_->codes);
+  });
+}
+
+std::vector<double> AdditiveBag::weigh_terms(std::span<const AdditiveTerm> terms) {
+  if (pending_) sweep(nullptr);
+  const double with_all = measure();
+  std::vector<double> gains;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const auto take_out = [&](std::size_t begin, std::size_t end, double* scores) {
+      std::visit(
+          [&](const auto* codes) {
+            for (u32 k = 0; k < n_scores_; ++k) {
+              const double* const table = tables_[t].data() + k * terms[t].n_slots;
+              for (std::size_t i = begin; i < end; ++i)
+                scores[k * kLossBlock + i - begin] -= table[codes[measured_[i]]];
+            }
+          },
+          terms[t].codes);
+    };
+    gains.push_back(measure(take_out) - with_all);
+  }
+  return gains;
 }
 
 void AdditiveBag::keep_tables() {

@@ -28,10 +28,13 @@ class AdditiveBag {
 
   // New terms, with tables of zeros.
   void start(std::span<const AdditiveTerm> terms);
-  // Scores by the tables of the best cycle, in place of those of the last one.
-  void settle(std::span<const AdditiveTerm> terms);
+  // Scores by the features' tables of the best cycle, in place of those of the last one.
+  void settle(std::span<const AdditiveTerm> features);
   void run_cycle(std::span<const AdditiveTerm> terms);
   bool has_stopped() const { return stopped_; }
+  bool holds_out() const { return !measured_.empty(); }
+  // By term, how much larger the loss of the rows held out is without its table of the last cycle.
+  std::vector<double> weigh_terms(std::span<const AdditiveTerm> terms);
   // Gradients at the scores at hand, for rank_grid.
   void find_gradients();
   // Whether some cut between the cells of a feature leaves each side rows for two leaves. Without,
@@ -61,6 +64,10 @@ class AdditiveBag {
   void add_sums(const AdditiveTerm& term, std::size_t begin, std::size_t end);
   void take_steps(const AdditiveTerm& term, std::size_t begin, std::size_t end);
   double measure() const;
+  // The same of scores that `adjust` changes in blocks of rows held out: from the first of them to
+  // the one after the last, [score][row of the block].
+  template <class Adjust>
+  double measure(Adjust adjust) const;
   void keep_tables();
   void note_cycle();
   CellUnits find_units(u32 k) const;
@@ -81,11 +88,12 @@ class AdditiveBag {
   std::vector<int> gradient_powers_, hessian_powers_;    // by score
   std::vector<std::vector<u32>> counts_;                 // by term and slot
   std::vector<std::vector<double>> tables_, best_tables_;
-  std::vector<u8> changed_;                // by term: whether its tables differ
-  std::vector<CellSums> sums_[2];          // [score][slot], of even and of odd rows
-  std::vector<SlotStep> steps_;            // [score][slot]
-  const AdditiveTerm* pending_ = nullptr;  // whose steps the rows have not taken yet
-  std::vector<double> worths_;             // by term, of its latest step
+  std::vector<std::vector<double>> feature_tables_;  // of the best cycle, while terms are pairs
+  std::vector<u8> changed_;                          // by term: whether its tables differ
+  std::vector<CellSums> sums_[2];                    // [score][slot], of even and of odd rows
+  std::vector<SlotStep> steps_;                      // [score][slot]
+  const AdditiveTerm* pending_ = nullptr;            // whose steps the rows have not taken yet
+  std::vector<double> worths_;                       // by term, of its latest step
   std::vector<double> losses_;
   double best_loss_ = 0.0, counted_loss_ = 0.0;
   double least_decrease_ = 0.0;  // of the loss, for a cycle to count

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 import committee
 from committee import ExplainableBoostingClassifier, ExplainableBoostingRegressor
-from committee.ensembles.additive.fit import confirm_gain, draw_held_out
+from committee.ensembles.additive.fit import confirm_gain, confirm_terms, draw_held_out
 from committee.ensembles.additive.tables import TermTables, center_tables, group_cells
 from committee.exceptions import DataError, ParameterError
 from committee.inspection import shap_values
@@ -76,6 +76,27 @@ def test_pairs_without_a_gain_on_rows_held_out_are_left_out():
 )
 def test_a_gain_is_beyond_its_standard_error(after, confirmed):
     assert confirm_gain(np.ones((len(after), 3)), np.array(after)) is confirmed
+
+
+def test_terms_gain_more_than_their_standard_error():
+    gains = np.random.default_rng(0).normal(0.4, 1.0, size=(6, 40))
+    errors = gains.std(axis=0, ddof=1) / np.sqrt(6)
+    found = confirm_terms(gains)
+    assert found.tolist() == (gains.mean(axis=0) > errors).tolist()
+    assert 0 < found.sum() < 40
+    assert confirm_terms(1e200 * gains).tolist() == found.tolist()
+    assert not confirm_terms(np.zeros((3, 2))).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_of_noise_are_left_out_and_those_that_act_stay(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1500, 8))
+    y = X[:, 0] + X[:, 1] * (X[:, 2] > 0) + np.sign(X[:, 3] * X[:, 4]) + rng.normal(size=1500)
+    model = ExplainableBoostingRegressor(interactions=20, outer_bags=6, random_state=0).fit(X, y)
+    pairs = model.term_names_[8:]
+    assert {"x1 x x2", "x3 x x4"} <= set(pairs)
+    assert len(pairs) < 8
 
 
 def test_parts_add_up_to_the_score(fitted):

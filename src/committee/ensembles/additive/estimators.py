@@ -62,12 +62,13 @@ class ExplainableBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMixin,
     Tables grow in cycles [LouCaruana2012]: each feature in turn makes a small step, a tree with few leaves on its bins
     that follows the gradient of the loss, so that no feature takes what another explains as well. Pairs are ranked by
     what the best two cuts of each would gain after the features alone (FAST, [LouCaruana2013]), and then fitted in
-    the same way on coarser cells; they are left out again unless they lower the loss of the rows held out by more than
-    its standard error over bags. This is done in several outer bags [Nori2019], each of which stops by the loss of
-    rows that it holds out; tables are means over bags. Within a cycle gradients follow the steps to second order;
-    each cycle begins with exact ones. Sums are integers, so that the number of threads does not matter. Finally means
-    over the training rows are moved from pairs to features and from features to the intercept, which changes no
-    prediction.
+    the same way on coarser cells. After a trial of a few cycles those pairs stay without which the loss of the rows
+    held out would be larger by more than its standard error over bags; in the end they are left out again
+    unless together they lower this loss. All of this is done in several outer bags [Nori2019], each of which
+    stops by the loss of rows that it holds out; tables are means over bags. Within a cycle gradients follow the steps
+    to second order; each cycle begins with exact ones. Sums are integers, so that the number of threads does not
+    matter. Finally means over the training rows are moved from pairs to features and from features to the intercept,
+    which changes no prediction.
 
     Attributes
     ----------

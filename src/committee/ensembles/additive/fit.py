@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from committee.losses import LossFunction
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "confirm_gain", "count_pairs", "draw_held_out"]
+__all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "confirm_gain", "confirm_terms", "count_pairs", "draw_held_out"]
 
 _CYCLES_PER_CALL = 16
+# The most cycles of the trial of pairs; by default as many as are smooth.
+_TRIAL_CYCLES = 10
 _FEWEST_CELLS, _ROWS_PER_CELL = 4, 2
 _MOST_COPIES = 1 << 24
 # Columns of a table in blocks whose samples are in memory at a time.
@@ -136,6 +138,7 @@ class ShapeFit:
         self._bins: BinnedMatrix = dataset.binned(plan.max_bins, plan.n_jobs)
         # The score of a single class learns nothing.
         self._max_cycles = 0 if loss.name == "softmax" and loss.n_scores < 2 else plan.max_cycles
+        self._can_confirm = len(held_out) > 1 and bool(held_out.any(axis=1).all())
         self._cells: dict[int, AnyArray] = {}
         self._features: dict[int, TermTables] = {}
         self._pairs: list[TermTables] = []
@@ -193,7 +196,7 @@ class ShapeFit:
             tables = _read_slots(self._engine.tables(feature), column.n_bins)
             self._features[feature] = TermTables((feature,), tables, column.weights)
         baselines = np.array(self._engine.baselines)
-        pairs = self._choose_pairs()
+        pairs = self._try_pairs(self._choose_pairs())
         if len(pairs):
             self._engine.start_pairs(pairs)
             self._run_cycles(on_progress, self._plan.max_cycles)
@@ -245,6 +248,25 @@ class ShapeFit:
         gains = self._engine.rank_pairs(candidates, plan.n_jobs)
         order = np.argsort(-gains, kind="stable")[:n_pairs]
         return candidates[order[gains[order] > 0.0]]
+
+    def _try_pairs(self, pairs: AnyArray) -> AnyArray:
+        """The pairs that a trial confirms; those that the user names need none.
+
+        The ranking sees the rows that the pairs learn from: among many pairs some always have good cuts by chance. The
+        trial ends with the cycle of the least loss, after which all pairs would seem to do harm.
+        """
+        plan, n_bags = self._plan, len(self._engine.best_cycles)
+        if len(pairs) == 0 or plan.pairs is not None or not self._can_confirm:
+            return pairs
+        self._engine.start_pairs(pairs)
+        least, gains = inf, np.zeros((n_bags, len(pairs)))
+        for _ in range(min(_TRIAL_CYCLES, self._max_cycles)):
+            self._engine.run(1, plan.n_jobs)
+            loss = fsum(self._engine.losses(bag)[-1] for bag in range(n_bags))
+            if not loss < least:
+                break
+            least, gains = loss, self._engine.weigh_terms(plan.n_jobs)
+        return pairs[confirm_terms(gains)]
 
     def _set_cells(self) -> None:
         """The coarser cells of all features. Levels of categories are ordered by what they add alone."""
@@ -340,8 +362,33 @@ def confirm_gain(before: FloatArray, after: FloatArray) -> bool:
     n_bags = len(after)
     if n_bags < 2 or before.shape[1] == 0 or after.shape[1] == 0:
         return True
-    gains = (before.min(axis=1) - after[:, after.mean(axis=0).argmin()]).tolist()
-    largest = max(map(abs, gains))
+    return _exceeds_error((before.min(axis=1) - after[:, after.mean(axis=0).argmin()]).tolist())
+
+
+def confirm_terms(gains: FloatArray) -> AnyArray:
+    """Whether each term lowers the loss of the rows held out by more than the standard error over bags.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n_bags, n_terms)
+        How much larger the loss of each bag would be without each term; at least two bags.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_terms,)
+
+    Examples
+    --------
+    >>> gains = np.array([[1.0, 1.0], [1.2, 0.1], [1.1, -0.6]])
+    >>> confirm_terms(gains).tolist()
+    [True, False]
+    """
+    return np.array([_exceeds_error(own) for own in gains.T.tolist()], dtype=bool)
+
+
+def _exceeds_error(gains: list[float]) -> bool:
+    """Whether the mean of the gains of some bags exceeds its standard error."""
+    n_bags, largest = len(gains), max(map(abs, gains))
     if not 0.0 < largest < inf:
         return False
     shares = [gain / largest for gain in gains]  # squares of large losses would overflow

@@ -44,8 +44,8 @@ PairChoice: TypeAlias = Annotated[
     | Annotated[float, Interval(0.0, None)]
     | Annotated[Any, ArrayLike("of pairs of features")],
     "How many pairs of features become terms: a number, or a float as a multiple of the number of features; those "
-    "that explain most of what the features alone leave are chosen, and none is kept if the rows held out do not "
-    "confirm them. A list of pairs, by numbers or names of columns, names them instead.",
+    "that explain most of what the features alone leave are chosen, and kept as far as the rows held out confirm "
+    "them. A list of pairs, by numbers or names of columns, names them instead.",
 ]
 FineBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 65535)],
