@@ -1,5 +1,6 @@
 """Explainable boosting: tables, their sums, edits, pairs, constraints, weights and scores."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -301,6 +302,7 @@ def test_pictures_of_tables(fitted):
         ShapeDisplay.from_estimator(several, 0)
     with pytest.raises(TypeError, match="ExplainableBoosting"):
         ShapeDisplay.from_estimator(LinearRegression())
+    plt.close("all")
 
 
 def test_progress_is_reported(capsys):
