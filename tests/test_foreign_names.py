@@ -57,6 +57,10 @@ def test_set_params_tells_the_same() -> None:
         stack.set_params(a__num_leaves=3)
     with pytest.raises(ParameterError, match="Invalid parameter 'c'"):
         stack.set_params(c="drop")
+    with pytest.raises(ParameterError, match=r"Invalid parameter 'unheard' for .*\. Known are: .*\ba, b\b"):
+        stack.set_params(unheard__max_leaf_nodes=3)
+    with pytest.raises(ParameterError, match="Invalid parameter 'a' for estimator StackingClassifier"):
+        stack.set_params(estimators=3, a__max_leaf_nodes=3)
 
 
 @pytest.mark.parametrize(

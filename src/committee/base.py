@@ -121,7 +121,14 @@ class CommitteeEstimator(_RowReader, BaseEstimator):  # type: ignore[misc]
         held = {**self.get_params(deep=True), **params} if any("__" in name for name in params) else {}
         for name in params:
             part, nested, _ = name.partition("__")
-            if nested and part in held and not hasattr(held[part], "set_params"):
+            if not nested:
+                continue
+            if part not in held:
+                known = [other for other in held if "__" not in other]
+                raise ParameterError(
+                    f"Invalid parameter {part!r} for estimator {type(self).__name__}. {hint_parameter(part, known)}"
+                )
+            if not hasattr(held[part], "set_params"):
                 raise ParameterError(
                     f"{name!r} cannot be set: {part!r} of {type(self).__name__} is {show_value(held[part])}, not an "
                     "estimator."
