@@ -143,8 +143,8 @@ class Walk {
   }
   // Adds scale * the values of one tree to out, [column of the sum][slot]. With a fixed feature it
   // is no player, and all rows know it (`known`) or none does. Compiled once, not for each caller.
-  [[gnu::noinline, gnu::noclone]] void add_tree(const ShapPlan& plan, double scale, Lane* out,
-                                                u32 fixed = kNoFeature, bool known = false) {
+  [[gnu::noinline]] void add_tree(const ShapPlan& plan, double scale, Lane* out,
+                                  u32 fixed = kNoFeature, bool known = false) {
     polls_.add(static_cast<double>(kRows) * explained_.estimate_work(plan));
     plan_ = &plan;
     points_ = &explained_.points[plan.n_points];
