@@ -55,6 +55,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         search(scoring=lambda *_: [][0]),
         "The estimator as it was given to RandomSearch cannot be fitted: IndexError: list index out of range.",
     ),
+    "a score of failures beyond doubles": (search(error_score=10**400), "must be 'raise' or a number; got 1"),
     "scores of failures that are an array": (
         search(error_score=np.ones(2)),
         "must be 'raise' or a number; got an array of shape",

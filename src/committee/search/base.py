@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +117,9 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         """
         self._validate_params()
         raises = isinstance(self.error_score, str) and self.error_score == "raise"
-        if not raises and not isinstance(self.error_score, float | int | np.number):
+        is_number = isinstance(self.error_score, float | int | np.number)
+        is_beyond = isinstance(self.error_score, int) and abs(self.error_score) > sys.float_info.max
+        if not raises and (not is_number or is_beyond):
             raise ParameterError(
                 f"The 'error_score' parameter of {type(self).__name__} must be 'raise' or a number; "
                 f"got {show_value(self.error_score)}."

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_pinball_loss
@@ -14,6 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 from committee import (
+    DistributionalBoostingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -245,3 +247,15 @@ def test_more_rows_than_sums_of_gradients_can_hold_are_refused():
     check_row_count(1 << 30)
     with pytest.raises(DataSizeError, match="at most 1,073,741,824 rows; X has 1,073,741,825"):
         check_row_count((1 << 30) + 1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("settings", [{}, {"defaults": "tuned"}, {"early_stopping": True}])
+@pytest.mark.parametrize(
+    "model", [DistributionalBoostingRegressor(), GradientBoostingClassifier(), GradientBoostingRegressor()]
+)
+def test_scores_beyond_all_bounds_are_refused_without_a_warning(model: Any, settings: dict[str, Any]) -> None:
+    """Also where rows are held out to find the number of rounds."""
+    target = Y_VALUES > 140 if isinstance(model, GradientBoostingClassifier) else Y_VALUES
+    with pytest.raises(DataError, match="grew beyond all bounds"):
+        clone(model).set_params(learning_rate=1.797e308, **settings).fit(X_VALUES, target)

@@ -99,7 +99,7 @@ class BoostingScorer:
             # Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1.
             with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds have an infinite loss
                 losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
-            return -float(np.average(losses, weights=weights))
+                return -float(np.average(losses, weights=weights))
         predictions = self.loss.find_means(scores)
         if isinstance(target, ClassTarget) and predictions.shape[1] == 1 < target.n_classes[0]:
             predictions = np.concatenate((1.0 - predictions, predictions), axis=1)

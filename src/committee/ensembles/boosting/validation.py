@@ -74,7 +74,8 @@ class ValidationSet:
         if self._scores is None or booster.rescales_trees:
             self._scores = booster.score_rows(self.X, self.offset)
         else:
-            self._scores = self._scores + booster.sum_newest(self.X, self._n_added)
+            with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds are refused when the fit ends
+                self._scores = self._scores + booster.sum_newest(self.X, self._n_added)
         self._n_added = booster.state.n_trees
         return self._scores
 
