@@ -113,22 +113,15 @@ class CommitteeEstimator(_RowReader, BaseEstimator):  # type: ignore[misc]
         self
         """
         own = self.get_params(deep=False)
-        for name in params:
-            if "__" not in name and name not in own:
-                raise ParameterError(
-                    f"Invalid parameter {name!r} for estimator {type(self).__name__}. {hint_parameter(name, own)}"
-                )
         held = {**self.get_params(deep=True), **params} if any("__" in name for name in params) else {}
         for name in params:
             part, nested, _ = name.partition("__")
-            if not nested:
-                continue
-            if part not in held:
-                known = [other for other in held if "__" not in other]
+            known = [other for other in held if "__" not in other] if nested else list(own)
+            if part not in known:
                 raise ParameterError(
                     f"Invalid parameter {part!r} for estimator {type(self).__name__}. {hint_parameter(part, known)}"
                 )
-            if not hasattr(held[part], "set_params"):
+            if nested and not hasattr(held[part], "set_params"):
                 raise ParameterError(
                     f"{name!r} cannot be set: {part!r} of {type(self).__name__} is {show_value(held[part])}, not an "
                     "estimator."
