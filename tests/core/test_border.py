@@ -333,3 +333,34 @@ def test_arenas_without_trees_are_joined() -> None:
     none = trees.select(0, 0)
     assert _core.concatenate_trees([none, none]).n_trees == 0
     assert _core.concatenate_trees([none, trees]).n_trees == 1
+
+
+def list_binning_calls(levels: Any) -> list[Callable[[], Any]]:
+    columns = (X.T.ravel(), np.tile(np.arange(N_ROWS), N_COLS), np.arange(N_COLS + 1) * N_ROWS, X.shape)
+    return [
+        lambda: _core.BinMapper.fit(X, None, levels, 255, 1),
+        lambda: _core.BinMapper.fit_csc(*columns, None, levels, 255, 1),
+        lambda: _core.TableSummary(True, levels, 255),
+        lambda: _core.learn_bins(X, None, levels, 255, None, 1),
+        lambda: _core.presort_columns(X, levels, 1),
+    ]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_number_of_categories_is_limited(place: int) -> None:
+    """One more than the largest number would be no category."""
+    list_binning_calls(LEVELS)[place]()
+    levels = np.array([0, 2**32 - 1, 0], dtype=np.uint32)
+    with pytest.raises(ValueError, match=r"at most 2147483647 categories; got 4294967295"):
+        list_binning_calls(levels)[place]()
+
+
+@pytest.mark.parametrize("levels", [[4, 0, 0], [4, 0, 0, 0]])
+def test_a_summary_is_of_the_columns_of_the_sample(levels: list[int]) -> None:
+    """Bins of categories have no ends that the summary of numbers could move."""
+    summary = _core.TableSummary(True, np.array(levels, dtype=np.uint32), 255)
+    with pytest.raises(ValueError, match="other columns than the sample"):
+        _core.learn_bins(X, None, LEVELS, 255, summary, 1)
+    summary = _core.TableSummary(True, LEVELS, 255)
+    with pytest.raises(ValueError, match="other columns than the sample"):
+        _core.learn_bins(X, None, np.array([4, 0, 0], dtype=np.uint32), 255, summary, 1)

@@ -12,14 +12,19 @@
 namespace committee {
 
 void check_fit_arguments(std::size_t n_rows, std::size_t n_cols, std::size_t n_weights,
-                         std::size_t n_levels, int max_bins) {
+                         std::span<const u32> n_levels, int max_bins) {
   if (n_weights != 0 && n_weights != n_rows) {
     throw std::invalid_argument("weights must have one entry a row: " + std::to_string(n_rows) +
                                 " rows, " + std::to_string(n_weights) + " weights.");
   }
-  if (n_levels != n_cols) {
+  if (n_levels.size() != n_cols) {
     throw std::invalid_argument("n_levels must have one entry a column: " + std::to_string(n_cols) +
-                                " columns, " + std::to_string(n_levels) + " entries.");
+                                " columns, " + std::to_string(n_levels.size()) + " entries.");
+  }
+  for (const u32 levels : n_levels) {
+    if (levels > kMaxLevels)
+      throw std::invalid_argument("A column must have at most " + std::to_string(kMaxLevels) +
+                                  " categories; got " + std::to_string(levels) + ".");
   }
   if (max_bins < 2 || max_bins > kMaxValueBins) {
     throw std::invalid_argument("max_bins must lie in 2 .. 255; got " + std::to_string(max_bins) +
@@ -177,13 +182,13 @@ std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& r
 BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
                          std::span<const u32> n_levels, int max_bins, int n_jobs,
                          InterruptWatch& watch) {
-  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
+  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels, max_bins);
   const TrainingRows rows = choose_training_rows(x.n_rows, weights);
   return BinMapper(learn_columns(x, rows, n_levels, max_bins, n_jobs, watch));
 }
 
 BinSample choose_bin_sample(std::size_t n_rows, std::span<const double> weights) {
-  check_fit_arguments(n_rows, 0, weights.size(), 0, kMaxValueBins);
+  check_fit_arguments(n_rows, 0, weights.size(), {}, kMaxValueBins);
   TrainingRows chosen = choose_training_rows(n_rows, weights);
   BinSample sample;
   sample.complete = chosen.is_complete();
@@ -196,7 +201,7 @@ BinSample choose_bin_sample(std::size_t n_rows, std::span<const double> weights)
 BinMapper learn_bins(const MatrixView& sample, std::span<const u64> weights,
                      std::span<const u32> n_levels, int max_bins, const TableSummary* summary,
                      int n_jobs, InterruptWatch& watch) {
-  check_fit_arguments(sample.n_rows, sample.n_cols, weights.size(), n_levels.size(), max_bins);
+  check_fit_arguments(sample.n_rows, sample.n_cols, weights.size(), n_levels, max_bins);
   TrainingRows rows;
   rows.all.size = rows.sample.size = sample.n_rows;
   rows.weights.assign(weights.begin(), weights.end());

@@ -6,9 +6,12 @@
 
 namespace committee {
 
+// Categories of a column: a number one larger must not wrap.
+inline constexpr u32 kMaxLevels = 0x7FFFFFFFu;
+
 // Throws std::invalid_argument with a sentence.
 void check_fit_arguments(std::size_t n_rows, std::size_t n_cols, std::size_t n_weights,
-                         std::size_t n_levels, int max_bins);
+                         std::span<const u32> n_levels, int max_bins);
 
 ColumnBins describe_categories(u32 n_levels, bool has_missing);
 // The category code in a value, or kMissingCode.

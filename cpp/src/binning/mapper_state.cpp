@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "binning/byte_stream.hpp"
+#include "binning/find_bins.hpp"
 #include "committee/block_binning.hpp"
 
 namespace committee {
@@ -14,6 +15,7 @@ void check_bins(const ColumnBins& bins) {
     if (!holds) throw ByteReader::damaged();
   };
   if (bins.categorical) {
+    require(bins.n_bins <= kMaxLevels);
     require(bins.wide == (bins.n_bins > static_cast<u32>(kMaxValueBins)));
     require(bins.thresholds.empty() && bins.low.empty() && bins.high.empty());
     return;

@@ -76,7 +76,7 @@ void sort_block(const MatrixView& x, std::span<const u32> n_levels, std::size_t 
 
 std::shared_ptr<const Presort> presort_columns(const MatrixView& x, std::span<const u32> n_levels,
                                                int n_jobs, InterruptWatch& watch) {
-  check_fit_arguments(x.n_rows, x.n_cols, 0, n_levels.size(), kMaxValueBins);
+  check_fit_arguments(x.n_rows, x.n_cols, 0, n_levels, kMaxValueBins);
   if (x.n_rows >= kMissingCode) {
     throw std::invalid_argument("exact splits need fewer than 2^32 - 1 rows; got " +
                                 std::to_string(x.n_rows) + ".");

@@ -302,7 +302,7 @@ std::size_t choose_task_columns(std::size_t n_cols, int n_threads) {
 BinMapper BinMapper::fit_sparse(const SparseView& x, std::span<const double> weights,
                                 std::span<const u32> n_levels, int max_bins, int n_jobs,
                                 InterruptWatch& watch) {
-  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels.size(), max_bins);
+  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels, max_bins);
   const TrainingRows rows = choose_training_rows(x.n_rows, weights);
   const RowPlaces places(rows, x.n_rows);
   const double work = static_cast<double>(x.n_entries);

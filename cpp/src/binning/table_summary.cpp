@@ -83,7 +83,7 @@ struct TableSummary::Columns {
 
 TableSummary::TableSummary(bool is_double, std::span<const u32> n_levels, int max_bins)
     : columns_(new Columns{is_double, max_bins, {n_levels.begin(), n_levels.end()}, {}, {}}) {
-  check_fit_arguments(0, n_levels.size(), 0, n_levels.size(), max_bins);
+  check_fit_arguments(0, n_levels.size(), 0, n_levels, max_bins);
   columns_->visit([&](auto& columns) {
     columns.reserve(n_levels.size());
     for (const u32 levels : n_levels) columns.emplace_back(levels, max_bins);
@@ -99,7 +99,7 @@ void TableSummary::add(const MatrixView& block, std::span<const double> weights,
   if (block.n_cols != own.n_levels.size() || block.is_double != own.is_double) {
     throw std::invalid_argument("The block has other columns, or another type, than the summary.");
   }
-  check_fit_arguments(block.n_rows, block.n_cols, weights.size(), block.n_cols, own.max_bins);
+  check_fit_arguments(block.n_rows, block.n_cols, weights.size(), own.n_levels, own.max_bins);
   const RowSet rows = select_present(block.n_rows, weights);
   const double work = static_cast<double>(rows.size) * static_cast<double>(block.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerScanThread);
@@ -128,7 +128,10 @@ void TableSummary::merge(const TableSummary& other) {
 }
 
 void TableSummary::finish(std::vector<ColumnBins>& bins) const {
-  if (bins.size() != columns_->n_levels.size()) {
+  const std::vector<u32>& n_levels = columns_->n_levels;
+  if (!std::ranges::equal(bins, n_levels, [](const ColumnBins& column, u32 levels) {
+        return column.categorical == (levels > 0);
+      })) {
     throw std::invalid_argument("The summary has other columns than the sample.");
   }
   columns_->visit([&](const auto& columns) {
