@@ -31,17 +31,21 @@ def compile_library(folder: Path) -> Path:
     return made
 
 
-def fail_allocations(library: Path, names: list[str], step: int = 1) -> dict[str, dict[str, Any]]:
-    """What comes of the calls of these names, by name; a request that ends the process is counted and passed over."""
+def fail_allocations(library: Path, steps: dict[str, int]) -> dict[str, dict[str, Any]]:
+    """What comes of the calls of these names, by name, where every so many requests fail.
+
+    A request that ends the process is counted and passed over.
+    """
     import committee
 
     path = os.pathsep.join([str(Path(committee.__file__).parents[1]), str(ROOT)])
     env = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     found: dict[str, dict[str, Any]] = {}
-    first, left = 1, list(names)
+    first, left = 1, list(steps)
     crashes: dict[str, int] = {}
     while left:
-        command = [sys.executable, "-W", "ignore", "-m", "tests.faults.allocation", str(first), str(step), *left]
+        words = [f"{steps[name]}:{name}" for name in left]
+        command = [sys.executable, "-W", "ignore", "-m", "tests.faults.allocation", str(first), *words]
         done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=ROOT, check=False)
         reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         for counts in reports:
@@ -55,7 +59,7 @@ def fail_allocations(library: Path, names: list[str], step: int = 1) -> dict[str
             raise RuntimeError(done.stderr[-2000:])
         crashes[left[0]] = crashes.get(left[0], 0) + 1
         print(f"{left[0]}: request {reports[-1]['at']} ended the process: {done.stderr[-300:]}", flush=True)
-        first = reports[-1]["at"] + step
+        first = reports[-1]["at"] + steps[left[0]]
     return found
 
 
@@ -67,10 +71,10 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=1, help="every so many requests (1)")
     parser.add_argument("--only", default="", metavar="WORD", help="only calls with this word")
     args = parser.parse_args()
-    names = [name for name in make_calls() if args.only in name]
+    steps = {name: args.step for name in make_calls() if args.only in name}
     with tempfile.TemporaryDirectory() as folder:
         library = compile_library(Path(folder))
-        found = fail_allocations(library, names, args.step)
+        found = fail_allocations(library, steps)
     for name, counts in found.items():
         print(f"{name}: {counts['requests']} requests, {counts['crashes']} crashes, wrong: {counts['wrong']}")
     if args.only or args.step > 1:

@@ -103,13 +103,13 @@ class Runner:
     def _read_line(self, process: subprocess.Popen[bytes], started: float = float("inf")) -> bytes | None:
         """A line of the worker; nothing where it has ended, None where a case that was started takes too long."""
         assert process.stdout is not None
-        worked, before = started, read_below(process.pid) if started < float("inf") else 0.0
+        worked, before = started, None
         while b"\n" not in self._rest:
             while not select.select([process.stdout], [], [], LOOK)[0]:
                 if started == float("inf"):
                     continue
                 busy, below = _read_busy(process.pid) - self._busy, read_below(process.pid)
-                if below > before:
+                if before is None or below > before:
                     worked, before = time.monotonic(), below
                 if busy > MOST_BUSY or below > MOST_BELOW or time.monotonic() - worked > MOST_WAITING:
                     return None

@@ -1,8 +1,8 @@
 """Runs calls of the library again and again; each time another request of the core for memory fails.
 
-Usage: LD_PRELOAD=failing_new.so python -m tests.faults.allocation FIRST STEP NAME... Prints a line of JSON before each
+Usage: LD_PRELOAD=failing_new.so python -m tests.faults.allocation FIRST STEP:NAME... Prints a line of JSON before each
 request that fails, so that one which ends the process is known, and the counts of each call. FIRST is the first request
-of the first call.
+of the first call; every STEP-th request of a call fails.
 """
 
 from __future__ import annotations
@@ -199,17 +199,18 @@ def sweep(library: Any, name: str, first: int, step: int) -> None:
     print(json.dumps({"at": None, **counts}), flush=True)
 
 
-def main(first: int, step: int, names: list[str]) -> None:
+def main(first: int, words: list[str]) -> None:
     library = ctypes.CDLL(os.environ["LD_PRELOAD"])
     library.count.restype = ctypes.c_long
     library.arm.argtypes = [ctypes.c_long]
-    for name in names:
-        sweep(library, name, first, step)
+    for word in words:
+        step, _, name = word.partition(":")
+        sweep(library, name, first, int(step))
         first = 1
 
 
 if __name__ == "__main__":
     try:
-        main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+        main(int(sys.argv[1]), sys.argv[2:])
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)

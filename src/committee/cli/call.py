@@ -1,9 +1,11 @@
 """The call of a command: errors are printed as one sentence and one hint, with an exit code."""
 
+import functools
 import sys
 from typing import Any
 
 import typer
+import typer.main
 from rich.markup import escape
 
 from committee.cli import certificate_commands, study_commands, tune_command  # noqa: F401  they add their commands
@@ -16,6 +18,12 @@ _UsageError: Any = typer.BadParameter.__bases__[0]
 _INTERRUPTED = 130
 
 
+@functools.cache
+def _make_command() -> Any:
+    """The commands with their options; to read them from the signatures takes longer than most of what runs before a fit."""
+    return typer.main.get_command(app)
+
+
 def run() -> int:
     """Parse the command line and run the command.
 
@@ -25,7 +33,7 @@ def run() -> int:
         Exit code: 0 success, 1 bad data, 2 bad usage, 130 interrupted.
     """
     try:
-        code = app(prog_name="committee", standalone_mode=False)
+        code = _make_command()(prog_name="committee", standalone_mode=False)
         if code == _INTERRUPTED:  # some versions of Typer catch the interrupt themselves
             return _print_error("Interrupted.", "", _INTERRUPTED)
         return code if isinstance(code, int) else 0
