@@ -22,8 +22,11 @@ Floats = NDArray[np.float64]
 def fix_weights(weights: Floats, whole_bits: int, bits: int) -> tuple[Ints, float]:
     """Weights as integers and their unit: whole multiples where there is a common measure, else fixed point."""
     lightest, heaviest = weights[weights > 0].min(), weights.max()
-    ratios = [Fraction(w / lightest).limit_denominator(4096) for w in np.unique(weights)]
-    parts = lcm(*(ratio.denominator for ratio in ratios))
+    parts = 1
+    for w in np.unique(weights):
+        parts = lcm(parts, Fraction(w / lightest).limit_denominator(4096).denominator)
+        if parts > 4096:  # and it only grows
+            break
     multiples = weights / lightest * min(parts, 4097)
     whole = parts <= 4096 and multiples.max() <= 65535 and multiples.sum() < 2 ** (whole_bits - 1)
     if whole and np.all(abs(multiples - multiples.round()) <= 1e-12 * multiples.round()):
@@ -44,16 +47,19 @@ def fix_targets(y: Floats, weights: Ints, centre: bool) -> tuple[Ints, Floats, f
     return ((y - means) / unit).round().astype(np.int64), means, unit
 
 
+LOG2_HIGH, LOG2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+SERIES = [1.0 / odd for odd in range(21, 2, -2)]
+
+
 def natural_log(x: float) -> float:
     m, exponent = frexp(x)
     if m < 0.70710678118654752440:
         m, exponent = m * 2, exponent - 1
     s = (m - 1.0) / (m + 1.0)
     z, series = s * s, 1.0 / 23.0
-    for odd in range(21, 2, -2):
-        series = series * z + 1.0 / odd
-    high, low = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
-    return exponent * high + (2.0 * s + (2.0 * s * z * series + exponent * low))
+    for part in SERIES:
+        series = series * z + part
+    return exponent * LOG2_HIGH + (2.0 * s + (2.0 * s * z * series + exponent * LOG2_LOW))
 
 
 def weigh_log2(x: float, whole: float) -> float:
@@ -77,7 +83,10 @@ class SumMeasure:
         self.criterion, self.parts, self.weights, self.binary, self.average = criterion, parts, weights, binary, average
 
     def sum_up(self, rows: Ints) -> tuple[list[list[float]], float]:
-        return [[float(k) for k in part[rows].sum(axis=0)] for part in self.parts], float(self.weights[rows].sum())
+        return [np.add.reduce(part[rows]).astype(float).tolist() for part in self.parts], self.sum_weights(rows)
+
+    def sum_weights(self, rows: Ints) -> float:
+        return float(np.add.reduce(self.weights[rows]))
 
     def measure_worth(self, rows: Ints) -> float:
         sums, w = self.sum_up(rows)
@@ -104,7 +113,7 @@ class SumMeasure:
         a, b = self.measure_worth(left), self.measure_worth(right)
         if self.criterion != "gain_ratio":
             return a + b
-        gain, (wl, wr) = a + b - self.measure_worth(rows), (self.sum_up(side)[1] for side in (left, right))
+        gain, (wl, wr) = a + b - self.measure_worth(rows), map(self.sum_weights, (left, right))
         return gain / -(weigh_log2(wl, wl + wr) + weigh_log2(wr, wl + wr)) if gain > 0 else 0.0
 
     def measure_decrease(self, left: Ints, right: Ints) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -64,8 +65,9 @@ def code_bins(x: Floats, thresholds: Floats) -> Column:
     """Binned: cuts between occupied bins, at the boundary next to the middle of what lies between them."""
     codes = np.where(np.isnan(x), MISSING, np.searchsorted(thresholds, x))
 
+    @cache
     def place_cut(cut: int, following: int) -> float:
-        middle = x[codes == cut].max() / 2 + x[codes == following].min() / 2
+        middle = high[cut] / 2 + low[following] / 2
         return float(min(thresholds[cut:following], key=lambda t: abs(t - middle)))
 
     seen = [x[codes == code] for code in range(codes.max() + 1)]
@@ -292,7 +294,7 @@ class Twin:
         p, sides = self.params, (split.left, split.right)
         if min(map(len, sides)) < p.min_samples_leaf:
             return False
-        if min(self.weights[side].sum() for side in sides) < p.min_weight_leaf / self.unit:
+        if p.min_weight_leaf and min(self.weights[side].sum() for side in sides) < p.min_weight_leaf / self.unit:
             return False
         bounded = any(p.monotonic)
         if bounded:

@@ -20,7 +20,7 @@ _INTERRUPTED = 130
 
 @functools.cache
 def _make_command() -> Any:
-    """The commands with their options; to read them from the signatures takes longer than most of what runs before a fit."""
+    """The commands with their options, read from the signatures once a process."""
     return typer.main.get_command(app)
 
 
