@@ -78,6 +78,8 @@ void bind_row_draws(nb::module_& m) {
              u64 tree) {
             if (sizes.shape(0) != self.n_rows())
               throw nb::value_error("a size for each row is needed");
+            if (!(params.goss_top >= 0.0 && params.goss_top + params.goss_other <= 1.0))
+              throw nb::value_error("goss_top and goss_other must be shares of the rows");
             const nb::gil_scoped_release released;
             return self.draw_by_gradient(view_vector(sizes), params, tree);
           },

@@ -35,7 +35,7 @@ void bind_partial_dependence(nb::module_& m) {
          const std::optional<Vector<u32>>& slots, std::size_t out_width, int n_jobs) {
         const SumArguments arguments{trees, combine, tree_weights, slots, out_width};
         const DependenceQuery query = read_query(arguments, features, points, n_jobs);
-        std::vector<double> out(query.n_points() * out_width);
+        std::vector<double> out(count_entries({query.n_points(), out_width}));
         run_interruptible([&](InterruptWatch& watch) {
           average_by_weight(query, watch, out.data());
           return 0;
@@ -62,7 +62,7 @@ void bind_partial_dependence(nb::module_& m) {
         DependenceRows rows{view_matrix(x), {}};
         if (weights) rows.weights = view_vector(*weights);
         const std::size_t n = query.n_points(), n_rows = individual ? rows.x.n_rows : 1;
-        AlignedBuffer<double> out(n_rows * n * out_width);
+        AlignedBuffer<double> out(count_entries({n_rows, n, out_width}));
         run_interruptible([&](InterruptWatch& watch) {
           average_by_rows(query, rows, watch, individual ? nullptr : out.data(),
                           individual ? out.data() : nullptr);

@@ -63,7 +63,7 @@ void bind_permutation(nb::module_& m) {
         const std::size_t n_repeats = orders.shape(0), n_rows = self.x.shape(0);
         if (orders.shape(1) != n_rows)
           throw nb::value_error("orders must have one column for each row.");
-        AlignedBuffer<double> out(n_repeats * n_rows * self.out_width);
+        AlignedBuffer<double> out(count_entries({n_repeats, n_rows, self.out_width}));
         run_interruptible([&](InterruptWatch& watch) {
           self.study->predict(feature, {orders.data(), orders.size()}, out.data(), watch);
           return 0;

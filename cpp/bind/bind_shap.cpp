@@ -19,7 +19,7 @@ nb::tuple explain(const SumArguments& arguments, const AnyArray& x, bool pairs, 
   const MatrixView view = view_matrix(x);
   const TreeSum sum = arguments.view();
   const std::size_t width = sum.out_width, d = view.n_cols;
-  AlignedBuffer<double> values(view.n_rows * d * width * (pairs ? d : 1)), base(width);
+  AlignedBuffer<double> values(count_entries({view.n_rows, d, width, pairs ? d : 1})), base(width);
   run_interruptible([&](InterruptWatch& watch) {
     (pairs ? explain_pairs : explain_rows)(sum, view, n_jobs, watch, values.data(), base.data());
     return 0;
@@ -101,7 +101,8 @@ void bind_shap(nb::module_& m) {
         const MatrixView view = view_matrix(x);
         Background behind{view_matrix(background, "background"), {}};
         if (weights) behind.weights = view_vector(*weights);
-        AlignedBuffer<double> values(view.n_rows * view.n_cols * out_width), base(out_width);
+        AlignedBuffer<double> values(count_entries({view.n_rows, view.n_cols, out_width})),
+            base(out_width);
         run_interruptible([&](InterruptWatch& watch) {
           explain_against(sum, view, behind, n_jobs, watch, values.data(), base.data());
           return 0;

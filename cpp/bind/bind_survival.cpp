@@ -1,6 +1,8 @@
 // Censored times: pairs for concordance.
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "committee/concordance.hpp"
 
@@ -22,6 +24,9 @@ std::tuple<double, double, double, double> sum_comparable_pairs(const Vector<u8>
     throw nb::value_error("all arrays must have one entry a row");
   const ScoredTimes rows{view_vector(event), view_vector(time), view_vector(score),
                          view_vector(event_part), view_vector(later_part)};
+  const auto is_nan = [](double value) { return value != value; };
+  if (std::ranges::any_of(rows.time, is_nan) || std::ranges::any_of(rows.score, is_nan))
+    throw nb::value_error("times and scores must not be NaN");
   const nb::gil_scoped_release released;
   const PairSums sums = sum_pairs(rows);
   return {sums.concordant, sums.discordant, sums.tied_score, sums.tied_time};

@@ -364,3 +364,58 @@ def test_a_summary_is_of_the_columns_of_the_sample(levels: list[int]) -> None:
     summary = _core.TableSummary(True, LEVELS, 255)
     with pytest.raises(ValueError, match="other columns than the sample"):
         _core.learn_bins(X, None, np.array([4, 0, 0], dtype=np.uint32), 255, summary, 1)
+
+
+WIDE_ANSWERS: list[Callable[[Any, int], Any]] = [
+    lambda trees, width: _core.average_by_weight(
+        trees, np.zeros(1, np.uint32), X[:4, :1].copy(), "mean", None, None, width, 1
+    ),
+    lambda trees, width: _core.average_by_rows(
+        trees, X, None, np.zeros(1, np.uint32), X[:4, :1].copy(), "mean", None, None, width, True, 1
+    ),
+    lambda trees, width: _core.PermutationStudy(trees, X, "mean", None, None, width, 1),
+    lambda trees, width: _core.explain_against(trees, X, X, None, "mean", None, None, width, 1),
+]
+
+
+@pytest.mark.parametrize("ask", WIDE_ANSWERS)
+def test_widths_that_no_memory_holds_are_refused(ask: Callable[[Any, int], Any]) -> None:
+    """The size of the answer would wrap, and an answer of no size be written to."""
+    trees = grow_forest({})[0]
+    ask(trees, 2)
+    with pytest.raises(ValueError, match=r"out_width must be below 2\^32"):
+        ask(trees, 2**63)
+
+
+def test_answers_beyond_all_memory() -> None:
+    with pytest.raises(MemoryError):
+        _core.average_by_weight(
+            grow_forest({})[0], np.zeros(1, np.uint32), np.zeros((2**22, 1)), "mean", None, None, 2**32 - 1, 1
+        )
+
+
+def test_shares_of_large_gradients_are_shares() -> None:
+    draws = _core.RowDraws(None, N_ROWS)
+    for top in (2.0, -0.5, nan):
+        params = make_params(_core.BoostingParams, goss_top=top, goss_other=0.1)
+        with pytest.raises(ValueError, match="must be shares of the rows"):
+            draws.draw_by_gradient(np.abs(Y), params, 0)
+
+
+@pytest.mark.parametrize("place", ["time", "score"])
+def test_pairs_of_no_order_are_refused(place: str) -> None:
+    """A time that is not equal to itself would be searched for ever."""
+    arrays = {"time": np.abs(Y), "score": Y.copy()}
+    arrays[place][3] = nan
+    with pytest.raises(ValueError, match="must not be NaN"):
+        _core.sum_comparable_pairs(
+            np.ones(N_ROWS, np.uint8), **arrays, event_part=np.ones(N_ROWS), later_part=np.ones(N_ROWS)
+        )
+
+
+def test_a_pruning_path_ends_where_risks_are_beyond_all_bounds() -> None:
+    weights = np.abs(Y)
+    weights[5], weights[7] = 1e-300, 1.79e308
+    params = make_params(_core.GrowParams)
+    alphas, impurities = _core.find_pruning_path(BINS, None, LABELS, [2], None, weights, params)
+    assert len(alphas) == len(impurities) < 2 * N_ROWS

@@ -4,6 +4,7 @@
 // link, goes first (ties: the node with the lowest number).
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 
 #include "committee/tree.hpp"
@@ -69,7 +70,11 @@ class WeakestLinks {
   enum class State : u8 { leaf, inner, gone };
   using Link = std::pair<double, u32>;
 
-  double alpha(u32 node) const { return (risk_[node] - branch_risk_[node]) / (leaves_[node] - 1); }
+  // Of risks beyond all bounds the difference is no number: such a node goes last.
+  double alpha(u32 node) const {
+    const double rise = risk_[node] - branch_risk_[node];
+    return rise == rise ? rise / (leaves_[node] - 1) : std::numeric_limits<double>::infinity();
+  }
 
   // A link is stale if its node is no longer inner or its alpha has changed since (a newer link is
   // queued).
