@@ -128,6 +128,7 @@ def test_rows_without_files(key: str) -> None:
 @pytest.mark.parametrize(("key", "n_seeds"), [("R14", 3), ("R16", 5)])
 def test_trees_and_calibration(key: str, n_seeds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("committee.cli.reproduce.members._TREES", 100)
+    monkeypatch.setattr("committee.cli.reproduce.members._CALIBRATED_TREES", 30)
     (result,) = reproduce_rows([key], ReproductionSettings(n_seeds, 1))
     assert result.status == "pass", result.lines
     assert result.figures

@@ -52,8 +52,9 @@ def read_python(text: str) -> PythonFacts:
     definitions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
     imports: list[tuple[int, str, str]] = []
     for node, runs in _walk(tree):
-        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno != node.lineno:
-            texts.update(_span(node))  # what looks blank is text
+        if isinstance(node, ast.expr):
+            if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno != node.lineno:
+                texts.update(_span(node))  # what looks blank is text
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             docstrings.update(_span(node))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -70,6 +71,11 @@ def read_python(text: str) -> PythonFacts:
     return PythonFacts(code, functions, imports, _find_names(tree), n_any, n_parameters)
 
 
+#: Values of nodes below which there is nothing to read; most of a tree.
+_LEAVES = {int, str, type(None), ast.Name, ast.Load, ast.Store, ast.Del, *ast.operator.__subclasses__()}
+_LEAVES |= {*ast.cmpop.__subclasses__(), *ast.boolop.__subclasses__(), *ast.unaryop.__subclasses__()}
+
+
 def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
     """The nodes of a tree, and whether they run: what stands under TYPE_CHECKING does not."""
     found: deque[tuple[ast.AST, bool]] = deque([(tree, True)])
@@ -78,10 +84,13 @@ def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
         yield node, runs
         unread = node.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) else None
         for value in vars(node).values():
-            if isinstance(value, list):
+            kind = type(value)
+            if kind in _LEAVES:
+                continue
+            if kind is list:
                 own = runs and value is not unread
-                found.extend([(child, own) for child in value if isinstance(child, ast.AST)])
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context | ast.operator):
+                found.extend([(child, own) for child in value if type(child) not in _LEAVES])
+            elif isinstance(value, ast.AST):
                 found.append((value, runs))
 
 

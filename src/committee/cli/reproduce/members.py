@@ -28,6 +28,7 @@ from committee.typing import FloatArray
 __all__ = ["reproduce_calibration", "reproduce_naive_bayes", "reproduce_small_trees"]
 
 _LEAVES, _TREES, _ROWS = 17, 1000, 100
+_CALIBRATED_TREES = 60
 _SIZES = (2, 4, 8, 17, 40, 100, 300, 1000)
 
 
@@ -133,7 +134,7 @@ def reproduce_calibration(settings: ReproductionSettings) -> Result:
     for seed in settings.seeds:
         X, y = make_classification(4000, 20, n_informative=6, n_redundant=4, flip_y=0.1, random_state=seed)
         parts = list(train_test_split(X, y, train_size=1500, random_state=seed))
-        params: dict[str, Any] = {"n_estimators": 60, "random_state": seed}
+        params: dict[str, Any] = {"n_estimators": _CALIBRATED_TREES, "random_state": seed}
         forest = RandomForestClassifier(**params, n_jobs=settings.jobs)
         boosted = AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=50)
         models = [
