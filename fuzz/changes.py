@@ -206,7 +206,7 @@ def _change_type(array: np.ndarray, draw: random.Random) -> np.ndarray:
     try:
         with np.errstate(all="ignore"):
             return array.astype(draw.choice(DTYPES))
-    except (TypeError, ValueError, OverflowError):  # records, which are no numbers
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # records, which are no numbers; dates as short words
         return np.frombuffer(array.tobytes(), np.uint8)
 
 

@@ -63,8 +63,8 @@ FAULT_ROWS = {
     "protections certificates": "protections of signatures and certificates taken out once, to see a test fail",
     "protections core": "checks at the border of the core and looks for interrupts taken out once, to see a test fail",
     "address x86_64": "tests under ASan and UBSan, x86-64, see below",
-    "address aarch64": "tests under ASan and UBSan, aarch64, cut, see below",
-    "thread x86_64": "tests of the core, learners, engines, ensembles and contracts under TSan, x86-64, see below",
+    "address aarch64": "tests under ASan and UBSan, aarch64, see below",
+    "thread x86_64": "tests under TSan, x86-64, see below",
 }
 
 
