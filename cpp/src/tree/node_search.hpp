@@ -79,6 +79,7 @@ class TreeNodeSearch : public FeatureViews {
   };
   DividedFeatures divide_features(std::size_t n_rows, std::span<const u32> features) const;
   bool prefers_columns(const Rows& rows, std::size_t n_features) const;
+  std::size_t find_run_end(std::span<const u32> features, std::size_t k, bool few) const;
   bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
                    Candidate& best);
   u64 dense_groups(u32 feature) const;
@@ -162,6 +163,25 @@ typename TreeNodeSearch<Accumulator>::Rows TreeNodeSearch<Accumulator>::rows_of(
           context_.numbers_of(node)};
 }
 
+// The end of a run of features of one record group, which is looked at in one pass over the rows.
+// Those of a single boundary may be of any groups: their bins are read from columns then.
+template <class Accumulator>
+std::size_t TreeNodeSearch<Accumulator>::find_run_end(std::span<const u32> features, std::size_t k,
+                                                      bool few) const {
+  const u32 feature = features[k];
+  const bool is_numeric = context_.is_numeric(feature);
+  const bool single = params_.random_splits && is_numeric;
+  const auto fits = [&](u32 other) {
+    return (single || other / 64 == feature / 64) && !(*data_.bins)[other].wide &&
+           (is_numeric == context_.is_numeric(other) || !(few || params_.random_splits)) &&
+           !(plan_.sorts_rows && context_.is_numeric(other));
+  };
+  const std::size_t last = std::min(features.size(), k + (single ? kBatch : batch_size()));
+  std::size_t end = k + 1;
+  while (end < last && fits(features[end])) ++end;
+  return end;
+}
+
 // Looks at the features one after the other; varies[k] tells whether feature k is not constant
 // here.
 template <class Accumulator>
@@ -175,7 +195,6 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
     varies[k] = varying;
     n_varying += varying;
   };
-  const std::size_t batch = batch_size();
   const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
   const bool few = context_.takes(Route::few_rows) && node.size() <= finder_->most_few();
   u64 touched[kBatch];
@@ -191,18 +210,11 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
       const Element* hist = dense + feature * feature_cells;
       note(k++, scan_filled(context_.numbers_of(node), feature, hist, dense_groups(feature), best));
     } else {
-      // A run of features of one record group, filled in one pass over the rows.
-      std::size_t end = k + 1;
-      while (end < features.size() && end - k < batch && features[end] / 64 == feature / 64 &&
-             !(*data_.bins)[features[end]].wide &&
-             (context_.is_numeric(feature) == context_.is_numeric(features[end]) ||
-              !(few || params_.random_splits)) &&
-             !(plan_.sorts_rows && context_.is_numeric(features[end]))) {
-        ++end;
-      }
+      const bool single = params_.random_splits && context_.is_numeric(feature);
+      const std::size_t end = find_run_end(features, k, few);
       const auto run = features.subspan(k, end - k);
       const Rows rows = rows_of(node, feature);
-      if (params_.random_splits && context_.is_numeric(feature)) {
+      if (single) {
         scan_single_boundaries(rows, run, best, varies + k);
         for (; k < end; ++k) n_varying += varies[k];
         continue;
