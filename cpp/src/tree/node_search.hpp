@@ -80,6 +80,9 @@ class TreeNodeSearch : public FeatureViews {
   DividedFeatures divide_features(std::size_t n_rows, std::span<const u32> features) const;
   bool prefers_columns(const Rows& rows, std::size_t n_features) const;
   std::size_t find_run_end(std::span<const u32> features, std::size_t k, bool few) const;
+  bool has_random_threshold(u32 feature) const {
+    return params_.random_splits && context_.is_numeric(feature);
+  }
   bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
                    Candidate& best);
   u64 dense_groups(u32 feature) const;
@@ -169,8 +172,7 @@ template <class Accumulator>
 std::size_t TreeNodeSearch<Accumulator>::find_run_end(std::span<const u32> features, std::size_t k,
                                                       bool few) const {
   const u32 feature = features[k];
-  const bool is_numeric = context_.is_numeric(feature);
-  const bool single = params_.random_splits && is_numeric;
+  const bool is_numeric = context_.is_numeric(feature), single = has_random_threshold(feature);
   const auto fits = [&](u32 other) {
     return (single || other / 64 == feature / 64) && !(*data_.bins)[other].wide &&
            (is_numeric == context_.is_numeric(other) || !(few || params_.random_splits)) &&
@@ -210,11 +212,10 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
       const Element* hist = dense + feature * feature_cells;
       note(k++, scan_filled(context_.numbers_of(node), feature, hist, dense_groups(feature), best));
     } else {
-      const bool single = params_.random_splits && context_.is_numeric(feature);
       const std::size_t end = find_run_end(features, k, few);
       const auto run = features.subspan(k, end - k);
       const Rows rows = rows_of(node, feature);
-      if (single) {
+      if (has_random_threshold(feature)) {
         scan_single_boundaries(rows, run, best, varies + k);
         for (; k < end; ++k) n_varying += varies[k];
         continue;
