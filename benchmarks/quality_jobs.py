@@ -2,7 +2,8 @@
 
 All models get the same splits of at most 8,000 rows; three quarters are training data. Categorical columns are passed
 as categories to libraries that support them, and as codes to the others. With ``develop`` only rows that are in no test
-set of the benchmark are used, so that settings can be chosen without using the test sets.
+set of the benchmark are used, so that settings can be chosen without using the test sets. AutoGluon is not among the
+models that are run by default (see `quality_autogluon.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import quality_autogluon
 from benchmarks.measure import Outcome
 
 OURS = "committee"
@@ -109,15 +111,28 @@ def encode(contender: str, table: Any) -> Any:
     return table
 
 
+def read_words(words: list[str]) -> dict[str, Any]:
+    """Parameters from words such as ``n_members=2``.
+
+    Examples
+    --------
+    >>> read_words(["preset=best", "time_budget=120"])
+    {'preset': 'best', 'time_budget': 120}
+    """
+    given = dict(word.split("=") for word in words)
+    return {name: int(value) if value.isdigit() else value for name, value in given.items()}
+
+
 def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:
-    """A model with its defaults; models of this library take parameters, as in ``committee n_members=2``."""
+    """A model with its defaults; this library's and AutoGluon take parameters, as in ``committee n_members=2``."""
     kind = "Classifier" if classify else "Regressor"
     first, *words = contender.split()
+    if first == quality_autogluon.NAME:
+        return quality_autogluon.AutoGluonModel(classify, threads, read_words(words))
     if first in (OURS, BOOSTING):
         import committee
 
-        given = dict(word.split("=") for word in words)
-        params = {name: int(value) if value.isdigit() else value for name, value in given.items()}
+        params = read_words(words)
         family = {OURS: "Committee", BOOSTING: "GradientBoosting"}[first]
         return getattr(committee, family + kind)(random_state=0, n_jobs=threads, **params)
     if contender == "CatBoost":
@@ -153,6 +168,8 @@ def evaluate(contender: str, name: str, split: int, most_rows: int, threads: int
     model.fit(X, y)
     predicted: Any = model.predict_proba(X_test) if classify else np.asarray(model.predict(X_test)).ravel()
     seconds = time.perf_counter() - begun
+    if hasattr(model, "close"):
+        model.close()
     if classify:
         loss = float(log_loss(y_test, predicted, labels=np.arange(predicted.shape[1])))
         errors = float((predicted.argmax(axis=1) != y_test).mean())
@@ -161,5 +178,6 @@ def evaluate(contender: str, name: str, split: int, most_rows: int, threads: int
     found: Outcome = {"seconds": seconds, "loss": loss, "errors": errors}
     if hasattr(model, "leaderboard_"):
         found["board"] = model.leaderboard_
+    if hasattr(model, "score_estimate_"):
         found["estimate"] = [model.score_estimate_, model.score_error_]
     return found
