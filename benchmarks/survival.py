@@ -6,8 +6,9 @@ fit, which other work on the machine changes little. One function scores all: Ha
 integrated Brier score of the survival functions, on rows that were not trained on.
 
 scikit-survival needs other versions of packages than this library's environment may have: `--peer-python` names the
-interpreter of an environment that has it; without, its cases are left out, and the page says so. The sizes are such
-that its forest ends: its time grows with rows times distinct event times. `--rows` and `--trees` give others.
+interpreter of an environment that has it; without, its cases are left out, and the page says so. Its times grow faster
+than the rows: `--leave-out "50000/boosting, Cox/scikit-survival"` leaves out a fit, and the page says so too. `--rows`
+and `--trees` give other sizes. `--outcomes FILE` keeps what each fit gave; fits that the file has are not repeated.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Sizes:
 
 
 QUICK = Sizes(n_rows=400, n_scored=200, n_trees=5, n_rounds=5)
-N_ROWS = (5_000, 10_000)
+N_ROWS = (5_000, 10_000, 50_000)
 
 #: By name: who fits it, and in which environment.
 CASES = {
@@ -126,8 +127,8 @@ def _fit_scikit_survival(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -
     y = Surv.from_arrays(rows["event"], rows["time"])
     model: Any
     if case == "forest":
-        # Curves of all leaves at all event times would not fit into memory: risks only.
-        low = len(rows["X"]) > 10_000
+        # It keeps two curves over all times in each node: about 3 GB with 20 trees of 50,000 rows.
+        low = len(rows["X"]) > 100_000
         model = RandomSurvivalForest(sizes.n_trees, n_jobs=1, random_state=0, low_memory=low)
         model.fit(rows["X"], y)
         if low:
@@ -143,6 +144,30 @@ def _fit_scikit_survival(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -
 
 
 # --- parent process ----------------------------------------------------------------------------------------------
+
+
+class Outcomes:
+    """What fits gave, in a file if there is one."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        self.found = json.loads(file.read_text(encoding="utf-8")) if file is not None and file.exists() else {}
+
+    def find(self, sizes: Sizes, case: str, who: str) -> dict[str, Any] | None:
+        """What a fit gave before, if there was one."""
+        found: dict[str, Any] | None = self.found.get(self._name(sizes, case, who))
+        return found
+
+    def keep(self, sizes: Sizes, case: str, who: str, outcome: dict[str, Any] | None) -> None:
+        """Write down what a fit gave."""
+        if outcome is not None:
+            self.found[self._name(sizes, case, who)] = outcome
+        if self.file is not None:
+            self.file.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+
+    @staticmethod
+    def _name(sizes: Sizes, case: str, who: str) -> str:
+        return f"{'/'.join(str(size) for size in vars(sizes).values())}/{case}/{who}"
 
 
 def run_case(case: str, contender: str, folder: Path, sizes: Sizes, peer_python: str | None) -> dict[str, Any] | None:
@@ -167,18 +192,25 @@ def run_case(case: str, contender: str, folder: Path, sizes: Sizes, peer_python:
     return outcome
 
 
-def run_suite(sizes: Sizes, peer_python: str | None) -> dict[str, dict[str, dict[str, Any] | None]]:
-    """All cases, one after the other."""
+def run_suite(
+    sizes: Sizes, peer_python: str | None, left_out: list[str], outcomes: Outcomes
+) -> dict[str, dict[str, dict[str, Any] | None]]:
+    """All cases, one after the other; those of which there are outcomes are not fitted again."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         train, test = make_rows(sizes.n_rows, 0), make_rows(sizes.n_scored, 1)
         np.savez(folder / "train.npz", **train)
         np.savez(folder / "test.npz", **test)
         np.save(folder / "times.npy", np.quantile(test["time"], np.linspace(0.1, 0.8, N_TIMES)))
-        return {
-            case: {who: run_case(case, who, folder, sizes, peer_python) for who in contenders}
-            for case, contenders in CASES.items()
-        }
+        found: dict[str, dict[str, dict[str, Any] | None]] = {case: {} for case in CASES}
+        for case, contenders in CASES.items():
+            for who in contenders:
+                outcome = outcomes.find(sizes, case, who)
+                if outcome is None and f"{sizes.n_rows}/{case}/{who}" not in left_out:
+                    outcome = run_case(case, who, folder, sizes, peer_python)
+                    outcomes.keep(sizes, case, who, outcome)
+                found[case][who] = outcome
+        return found
 
 
 def render(outcomes: dict[str, dict[str, dict[str, Any] | None]], sizes: Sizes) -> str:
@@ -208,6 +240,8 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="rows to learn from: a section each")
     parser.add_argument("--trees", type=int, help="trees of the forests")
     parser.add_argument("--peer-python", help="Python of an environment with scikit-survival")
+    parser.add_argument("--leave-out", nargs="+", default=[], help="fits as ROWS/MODEL/LIBRARY")
+    parser.add_argument("--outcomes", type=Path, help="file of outcomes: fits that it has are not repeated")
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -222,8 +256,10 @@ def main(words: list[str] | None = None) -> None:
     chosen = [QUICK] if arguments.quick else [Sizes(n_rows, **given) for n_rows in arguments.rows]
     machine = f"{show_machine()}, {show_peer(arguments.peer_python, SCIKIT_SURVIVAL)}; load before the run "
     page = f"# Survival models\n\n{machine}{measure_load():.2f}. Made by `python benchmarks/survival.py`, one thread.\n"
+    outcomes = Outcomes(arguments.outcomes)
     for sizes in chosen:
-        page += "\n" + render(run_suite(sizes, arguments.peer_python), sizes)
+        found = run_suite(sizes, arguments.peer_python, arguments.leave_out, outcomes)
+        page += "\n" + render(found, sizes)
     folder = arguments.out or (None if arguments.quick else RESULTS)
     if folder is not None:
         (folder / "survival.md").write_text(page, encoding="utf-8")

@@ -7,7 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.survival import CASES, OURS, QUICK, SCIKIT_SURVIVAL, fit_case, make_rows, render, run_case
+from benchmarks.survival import (
+    CASES,
+    OURS,
+    QUICK,
+    SCIKIT_SURVIVAL,
+    XGBOOST,
+    Outcomes,
+    fit_case,
+    make_rows,
+    render,
+    run_case,
+    run_suite,
+)
 
 
 def write_rows(folder: Path) -> None:
@@ -32,3 +44,13 @@ def test_a_peer_without_an_environment_is_not_measured(tmp_path: Path) -> None:
     page = render({"forest": {SCIKIT_SURVIVAL: None, OURS: {"seconds": 1.0, "concordance": 0.7}}}, QUICK)
     assert "| forest | scikit-survival | not measured | | |" in page
     assert "| forest | committee | 1.00 | 0.7000 |  |" in page
+
+
+def test_fits_are_left_out_or_taken_from_a_file(tmp_path: Path) -> None:
+    file, known = tmp_path / "outcomes.json", {"seconds": 1.5, "concordance": 0.75}
+    every = [(case, who) for case, contenders in CASES.items() for who in contenders]
+    Outcomes(file).keep(QUICK, "forest", OURS, known)
+    left_out = [f"{QUICK.n_rows}/{case}/{who}" for case, who in every]
+    found = run_suite(QUICK, None, left_out, Outcomes(file))
+    assert found["forest"][OURS] == known
+    assert found["boosting, Cox"] == dict.fromkeys((OURS, XGBOOST, SCIKIT_SURVIVAL))

@@ -43,6 +43,26 @@ def test_trees_of_outputs_are_those_of_the_textbook() -> None:
     np.testing.assert_allclose(state.scores, expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("n_scores", [8, 9, 20, 30])
+def test_rows_may_have_gradients_of_their_first_scores_only(n_scores: int) -> None:
+    """Hazards: a row has no gradients behind its last interval, and histograms leave out the zeros."""
+    X, y = draw_table(150, 7)
+    n_used = np.random.default_rng(7).integers(0, n_scores + 1, len(y))
+    known = np.arange(n_scores) < n_used[:, None]
+    Y = y[:, None] + np.sin(np.arange(n_scores))
+    options = {"min_samples_leaf": 4, "max_leaf_nodes": 5, "reg_lambda": 1.0}
+    state = start(X, Y.ravel(order="F"), n_scores=n_scores, vector_leaves=True, **options)
+
+    def find_gradients(f: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.where(known, f - Y, 0.0), np.where(known, 1.0, 0.0)
+
+    for _ in range(3):
+        state.take_gradients(*(np.asfortranarray(values) for values in find_gradients(np.asarray(state.scores))))
+        state.grow_trees()
+    expected = naive.boost(X, find_gradients, Y.mean(axis=0), 3, 0.1, n_leaves=5, lam=1.0, min_leaf=4)
+    np.testing.assert_allclose(state.scores, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("n_rows", [500, 60_000])
 @pytest.mark.parametrize("subsample", [1.0, 0.7])
 def test_the_number_of_threads_changes_nothing(n_rows: int, subsample: float) -> None:

@@ -1,5 +1,6 @@
 // Adding rows to a histogram.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <type_traits>
 
@@ -111,55 +112,50 @@ std::span<AddRows* const> choose_kernels(bool narrow, std::size_t step) {
 // bundles whose entries fit into it, then to the next bundles.
 constexpr std::size_t kVectorRows = 2048;
 constexpr std::size_t kVectorWords = 6144;
+// Entries of many words fill it with one bundle: those of more fit into the second level, and a
+// row's words are loaded once for all of them.
+constexpr std::size_t kWideWords = 24576;
 
 struct BundleRange {
   std::size_t begin, end;
 };
 
-// The words of a row, two by two: what the compiler makes of single ones are single additions.
+// Two words: what the compiler makes of single ones are single additions.
+using WordPair [[gnu::vector_size(16)]] = i64;
+inline WordPair load_pair(const i64* at) {
+  WordPair pair;
+  std::memcpy(&pair, at, sizeof pair);
+  return pair;
+}
+inline void add_pair(const i64* words, i64* entry) {
+  const WordPair sum = load_pair(entry) + load_pair(words);
+  std::memcpy(entry, &sum, sizeof sum);
+}
+
+// The words of a row, two by two.
 template <std::size_t kWidth>
 class RowWords {
  public:
-  RowWords(const i64* at, std::size_t) : last_(at[kWidth - 1]) {
+  explicit RowWords(const i64* at) : last_(at[kWidth - 1]) {
     for (std::size_t k = 0; k < kWidth / 2; ++k) pairs_[k] = load_pair(at + 2 * k);
   }
   [[gnu::always_inline]] void add_to(i64* entry) const {
     for (std::size_t k = 0; k < kWidth / 2; ++k) {
-      const Pair sum = load_pair(entry + 2 * k) + pairs_[k];
+      const WordPair sum = load_pair(entry + 2 * k) + pairs_[k];
       std::memcpy(entry + 2 * k, &sum, sizeof sum);
     }
     if constexpr (kWidth % 2 == 1) entry[kWidth - 1] += last_;
   }
 
  private:
-  using Pair [[gnu::vector_size(16)]] = i64;
-  static Pair load_pair(const i64* at) {
-    Pair pair;
-    std::memcpy(&pair, at, sizeof pair);
-    return pair;
-  }
-  Pair pairs_[kWidth / 2];
+  WordPair pairs_[kWidth / 2];
   i64 last_;
 };
-// Of any number of words.
-template <>
-class RowWords<0> {
- public:
-  RowWords(const i64* at, std::size_t width) : words_(at), width_(width) {}
-  void add_to(i64* entry) const {
-    for (std::size_t k = 0; k < width_; ++k) entry[k] += words_[k];
-  }
-
- private:
-  const i64* words_;
-  std::size_t width_;
-};
-
-// kWidth words an entry, or as many as given where that is zero.
+// kWidth words an entry.
 template <std::size_t kWidth>
 void add_vectors(const BundleBlock& block, const RowsToAdd& rows, const BundleRange& bundles,
                  std::size_t step, const Records::Words& given, i64* histogram) {
-  const std::size_t width = kWidth > 0 ? kWidth : given.width, stride = block.stride;
+  const std::size_t width = kWidth, stride = block.stride;
   const u8* const records = block.bytes.data();
   const BundleRange range = bundles;
   const auto row_at = [&](std::size_t i) {
@@ -174,27 +170,115 @@ void add_vectors(const BundleBlock& block, const RowsToAdd& rows, const BundleRa
     const std::size_t row = row_at(i);
     const u8* const record = records + row * stride;
     const i64* const words = given.words + row * width;
-    const RowWords<kWidth> own(words, width);
+    const RowWords<kWidth> own(words);
     i64* at = histogram + range.begin * step * width;
     for (std::size_t bundle = range.begin; bundle < range.end; ++bundle, at += step * width)
       own.add_to(at + record[bundle] * width);
   }
 }
 
+// Rows of many words with the same number of them before their zeros, and where they are added.
+struct WideRun {
+  const u32* rows;
+  std::size_t n_rows, n_pairs;
+};
+
+// kPairs words two by two, or as many as given where that is zero, and the last word. Not inlined:
+// the loop needs the registers.
+template <std::size_t kPairs>
+[[gnu::noinline]] void add_wide_run(const WideRun& run, const BundleBlock& block,
+                                    const BundleRange& bundles, std::size_t step,
+                                    const Records::Words& given, i64* histogram) {
+  const std::size_t width = given.width, stride = block.stride, n_rows = run.n_rows;
+  const std::size_t n_words = 2 * (kPairs > 0 ? kPairs : run.n_pairs);
+  const std::size_t first = bundles.begin, last = bundles.end, distance = step * width;
+  const u8* const records = block.bytes.data();
+  const u32* const rows = run.rows;
+  const i64* const all = given.words;
+  i64* const begin = histogram + first * distance;
+  const bool rest = n_words < width;  // the last word is not in a pair
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    if (i + kPrefetchAhead < n_rows)
+      __builtin_prefetch(records + rows[i + kPrefetchAhead] * stride);
+    const u8* const record = records + rows[i] * stride;
+    const i64* const words = all + rows[i] * width;
+    i64* at = begin;
+    for (std::size_t bundle = first; bundle < last; ++bundle, at += distance) {
+      i64* const entry = at + record[bundle] * width;
+      for (std::size_t k = 0; k < n_words; k += 2) add_pair(words + k, entry + k);
+      if (rest) entry[width - 1] += words[width - 1];
+    }
+  }
+}
+
+constexpr std::size_t kMostUnrolled = 12;
+
+inline auto choose_wide_kernel(std::size_t n_pairs) {
+  constexpr auto kKernels = []<std::size_t... kPairs>(std::index_sequence<kPairs...>) {
+    return std::array{add_wide_run<kPairs>...};
+  }(std::make_index_sequence<kMostUnrolled + 1>());
+  return kKernels[n_pairs <= kMostUnrolled ? n_pairs : 0];
+}
+
+// Some rows of many words, those with about as many before their zeros together: so nothing is done
+// for the zeros, and the processor foresees where the loop over the words ends.
+class WideRows {
+ public:
+  WideRows(const RowsToAdd& rows, const Records::Words& words) : words_(words) {
+    const auto row_at = [&](std::size_t i) {
+      return rows.listed ? rows.listed[i].row : static_cast<u32>(rows.begin + i);
+    };
+    const auto count_pairs = [&](std::size_t i) -> std::size_t {
+      return (words.used[row_at(i)] + 1) / 2;
+    };
+    for (std::size_t i = 0; i < rows.n; ++i) {
+      WideRun& run = runs_[std::min(count_pairs(i), kRuns - 1)];
+      run.n_pairs = std::max(run.n_pairs, count_pairs(i));
+      ++run.n_rows;
+    }
+    u32* ends[kRuns];
+    for (std::size_t r = 0, begin = 0; r < kRuns; begin += runs_[r++].n_rows)
+      runs_[r].rows = ends[r] = rows_ + begin;
+    for (std::size_t i = 0; i < rows.n; ++i)
+      *ends[std::min(count_pairs(i), kRuns - 1)]++ = row_at(i);
+  }
+  void add_to(const BundleBlock& block, const BundleRange& bundles, std::size_t step,
+              i64* histogram) const {
+    for (const WideRun& run : runs_)
+      if (run.n_rows > 0)
+        choose_wide_kernel(run.n_pairs)(run, block, bundles, step, words_, histogram);
+  }
+
+ private:
+  static constexpr std::size_t kRuns = 64;
+
+  const Records::Words words_;
+  WideRun runs_[kRuns] = {};
+  u32 rows_[kVectorRows];
+};
+
 void add_vector_block(const BundleBlock& block, const RowsToAdd& rows, std::size_t step,
                       const Records::Words& words, i64* histogram) {
-  constexpr decltype(&add_vectors<0>) kKernels[] = {add_vectors<0>, add_vectors<0>, add_vectors<0>,
-                                                    add_vectors<3>, add_vectors<4>, add_vectors<5>,
+  constexpr decltype(&add_vectors<3>) kKernels[] = {add_vectors<3>, add_vectors<4>, add_vectors<5>,
                                                     add_vectors<6>, add_vectors<7>, add_vectors<8>};
-  const auto add = kKernels[words.width < std::size(kKernels) ? words.width : 0];
-  const std::size_t at_once = std::max<std::size_t>(1, kVectorWords / (step * words.width));
+  const bool narrow = words.width < 3 + std::size(kKernels);
+  const std::size_t n_words = narrow ? kVectorWords : kWideWords;
+  const std::size_t at_once = std::max<std::size_t>(1, n_words / (step * words.width));
   i64* const own = histogram + block.first_bundle * step * words.width;
+  const auto visit_bundles = [&](auto&& add) {
+    for (std::size_t bundle = 0; bundle < block.n_bundles; bundle += at_once)
+      add(BundleRange{bundle, std::min<std::size_t>(bundle + at_once, block.n_bundles)});
+  };
   for (std::size_t begin = 0; begin < rows.n; begin += kVectorRows) {
     const RowsToAdd some{rows.listed ? rows.listed + begin : nullptr, rows.begin + begin,
                          std::min(kVectorRows, rows.n - begin)};
-    for (std::size_t bundle = 0; bundle < block.n_bundles; bundle += at_once)
-      add(block, some, {bundle, std::min<std::size_t>(bundle + at_once, block.n_bundles)}, step,
-          words, own);
+    if (narrow) {
+      const auto add = kKernels[words.width - 3];
+      visit_bundles([&](const BundleRange& range) { add(block, some, range, step, words, own); });
+    } else {
+      const WideRows wide(some, words);
+      visit_bundles([&](const BundleRange& range) { wide.add_to(block, range, step, own); });
+    }
   }
 }
 
@@ -216,8 +300,12 @@ void add_slots(const EntrySlots& slots, const RowsToAdd& rows, Add&& add) {
 void add_slot_vectors(const EntrySlots& slots, const RowsToAdd& rows, const Records::Words& words,
                       i64* histogram) {
   add_slots(slots, rows, [&](std::size_t row, std::span<const u32> listed) {
-    const RowWords<0> own(words.words + row * words.width, words.width);
-    for (const u32 slot : listed) own.add_to(histogram + std::size_t{slot} * words.width);
+    const i64* const own = words.words + row * words.width;
+    for (const u32 slot : listed) {
+      i64* const entry = histogram + std::size_t{slot} * words.width;
+      for (u32 k = 0; k < words.used[row]; ++k) entry[k] += own[k];
+      entry[words.width - 1] += own[words.width - 1];
+    }
   });
 }
 

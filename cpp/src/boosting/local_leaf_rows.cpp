@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kFillRows =
     512;  // rows between making their words and adding them to the histogram
+// The same of rows with several words: their histogram is large, and each time goes through the
+// cache.
+constexpr std::size_t kFillVectors = 8192;
 // Blocks for each thread: one that comes late, or is slow, leaves some of its share to the others.
 constexpr std::size_t kBlocksPerThread = 3;
 
@@ -180,8 +183,9 @@ i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
     i64* const own = all_ ? take_part(parts) : nullptr;
     const std::size_t last = n * (block + 1) / n_blocks;
-    for (std::size_t begin = n * block / n_blocks; begin < last; begin += kFillRows) {
-      const std::size_t end = std::min(last, begin + kFillRows);
+    const std::size_t at_once = width_ > 1 ? kFillVectors : kFillRows;
+    for (std::size_t begin = n * block / n_blocks; begin < last; begin += at_once) {
+      const std::size_t end = std::min(last, begin + at_once);
       const i64 total = fill_root(start, begin, end, own);
       if (!all_) continue;
       totals[block] += total;

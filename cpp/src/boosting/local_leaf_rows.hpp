@@ -85,7 +85,7 @@ class LocalLeafRows final : public LeafRows {
   i64 add_sample(i64* histogram);
   RootSums describe_root(i64 total);
   u64 sum_row_weights(std::span<const RowItem> rows) const;
-  Records::Words words() const { return {vectors_.data(), width_}; }
+  Records::Words words() const { return {vectors_.data(), width_, vectors_.used()}; }
   std::vector<StepBlock> cut_lists(
       std::span<const std::pair<std::size_t, std::size_t>> lists) const;
   std::size_t count_blocks() const;

@@ -6,13 +6,23 @@ namespace committee {
 
 void VectorWords::write(const Gradients& gradients, u32 first_score, const RowWeights& weights,
                         const WordPlan& plan, u64 key, std::size_t begin, std::size_t end) {
+  for (; begin < end; begin += kBlock)
+    write_block(gradients, first_score, weights, plan, key, begin, std::min(end, begin + kBlock));
+}
+
+void VectorWords::write_block(const Gradients& gradients, u32 first_score,
+                              const RowWeights& weights, const WordPlan& plan, u64 key,
+                              std::size_t begin, std::size_t end) {
   i64 words[kBlock];
   const u32 n_scores = width_ - 1;
+  u32* const used = used_.data() + begin;
+  std::fill_n(used, end - begin, u32{0});
   for (u32 k = 0; k < n_scores; ++k) {
     make_words(gradients.pairs(first_score + k), weights, plan, combine_keys(key, k), begin, end,
                words);
     i64* at = words_.data() + begin * width_ + k;
     for (std::size_t i = 0; i < end - begin; ++i, at += width_) *at = words[i];
+    for (std::size_t i = 0; i < end - begin; ++i) used[i] = words[i] != 0 ? k + 1 : used[i];
   }
   for (std::size_t i = begin; i < end; ++i)
     words_[i * width_ + n_scores] = (i64{weights[i]} << 32) + 1;
@@ -21,6 +31,7 @@ void VectorWords::write(const Gradients& gradients, u32 first_score, const RowWe
 VectorSearch::VectorSearch(std::span<const SearchPlan> scores, std::vector<i64> total)
     : scores_(scores), params_(*scores[0].params), total_(std::move(total)), left_(total_.size()) {
   for (u32 k = 0; k < scores_.size(); ++k) own_sum_ += measure(k, total_[k]);
+  own_hessian_ = sum_hessians(total_);
 }
 
 double VectorSearch::measure(u32 score, i64 word) const {
@@ -38,18 +49,24 @@ double VectorSearch::count_copies(i64 word) const {
   return static_cast<double>(gradient_of(word)) * scores_[0].weight_unit;
 }
 
-bool VectorSearch::is_allowed() const {
+double VectorSearch::sum_hessians(const std::vector<i64>& sums) const {
+  double whole = 0.0;
+  for (std::size_t k = 0; k < scores_.size(); ++k)
+    whole += static_cast<double>(hessian_of(sums[k])) * scores_[k].hessian_unit;
+  return whole;
+}
+
+bool VectorSearch::has_rows() const {
   const std::size_t last = total_.size() - 1;
   const i64 n_left = hessian_of(left_[last]), n_right = hessian_of(total_[last]) - n_left;
-  if (std::min(n_left, n_right) < std::max<i64>(1, params_.min_samples_leaf)) return false;
+  return std::min(n_left, n_right) >= std::max<i64>(1, params_.min_samples_leaf);
+}
+
+bool VectorSearch::has_weight() const {
   // A side's sum of hessians is the mean over the scores.
-  double left = 0.0, whole = 0.0;
-  for (std::size_t k = 0; k < last; ++k) {
-    left += static_cast<double>(hessian_of(left_[k])) * scores_[k].hessian_unit;
-    whole += static_cast<double>(hessian_of(total_[k])) * scores_[k].hessian_unit;
-  }
-  const double least = params_.min_child_weight * static_cast<double>(last);
-  return left >= least && whole - left >= least;
+  const double least = params_.min_child_weight * static_cast<double>(scores_.size());
+  const double left = sum_hessians(left_);
+  return left >= least && own_hessian_ - left >= least;
 }
 
 double VectorSearch::measure_gain() const {
@@ -86,9 +103,10 @@ void VectorSearch::scan_numeric(const VectorColumn& column, bool missing_left, B
     const i64* const entry = column.histogram + b * width;
     if (entry[width - 1] == 0) continue;  // empty: the same split as before
     add(entry);
-    if (!is_allowed()) continue;
+    if (!has_rows()) continue;
     const double gain = measure_gain();
     if (!(gain > best.gain) && !(gain == best.gain && column.feature < best.feature)) continue;
+    if (!has_weight()) continue;
     best.gain = gain;
     best.feature = column.feature;
     best.split_bin = b;
@@ -132,9 +150,10 @@ void VectorSearch::scan_prefixes(const VectorColumn& column, std::span<const u32
   i64 n_left = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
     add(column.histogram + order[k] * width);
-    if (!is_allowed()) continue;
+    if (!has_rows()) continue;
     const double gain = measure_gain();
-    if (gain > found) found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
+    if (gain > found && has_weight())
+      found = gain, length = k + 1, n_left = hessian_of(left_[width - 1]);
   }
   best.take_categories(found, column.feature, n_left, order.first(length), column.n_bins);
 }

@@ -15,19 +15,25 @@ class VectorWords {
  public:
   VectorWords() = default;
   VectorWords(std::size_t n_rows, u32 n_scores)
-      : width_(n_scores + 1), words_(n_rows * (n_scores + 1)) {}
+      : width_(n_scores + 1), words_(n_rows * (n_scores + 1)), used_(n_rows) {}
   u32 width() const { return width_; }
   const i64* data() const { return words_.data(); }
+  // Of each row how many words of scores there are until the last that is not zero.
+  const u32* used() const { return used_.data(); }
   const i64* row(std::size_t row) const { return words_.data() + row * width_; }
-  // Words of rows begin .. end - 1, at most kBlock of them.
-  static constexpr std::size_t kBlock = 512;
+  // Words of rows begin .. end - 1.
   void write(const Gradients& gradients, u32 first_score, const RowWeights& weights,
              const WordPlan& plan, u64 key, std::size_t begin, std::size_t end);
-  std::size_t bytes() const { return words_.size() * sizeof(i64); }
+  std::size_t bytes() const { return words_.size() * sizeof(i64) + used_.size() * sizeof(u32); }
 
  private:
+  static constexpr std::size_t kBlock = 512;
+  void write_block(const Gradients& gradients, u32 first_score, const RowWeights& weights,
+                   const WordPlan& plan, u64 key, std::size_t begin, std::size_t end);
+
   u32 width_ = 1;
   AlignedBuffer<i64> words_;
+  AlignedBuffer<u32> used_;
 };
 
 // Histogram of a column: histogram[bin * width + score].
@@ -53,7 +59,9 @@ class VectorSearch {
  private:
   double measure(u32 score, i64 word) const;  // what a node with that sum is worth
   double count_copies(i64 word) const;        // rows that the weight of the last word counts as
-  bool is_allowed() const;                    // whether both sides are large enough
+  double sum_hessians(const std::vector<i64>& sums) const;
+  bool has_rows() const;    // whether both sides have rows enough
+  bool has_weight() const;  // the same of hessians; asked last, because it takes longer
   double measure_gain() const;
   void add(const i64* entry);
   void scan_numeric(const VectorColumn& column, bool missing_left, BoostSplit& best);
@@ -64,7 +72,7 @@ class VectorSearch {
   const BoostingParams& params_;
   const std::vector<i64> total_;
   std::vector<i64> left_;  // of the split at hand
-  double own_sum_ = 0.0, extra_l2_ = 0.0;
+  double own_sum_ = 0.0, own_hessian_ = 0.0, extra_l2_ = 0.0;
 };
 
 }  // namespace committee

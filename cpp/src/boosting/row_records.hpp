@@ -53,9 +53,11 @@ class Records {
   // bytes.
   void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
   // Words of the rows: behind their bins or, `width` of them for each row, at words[row * width].
+  // Of those but the last, the first used[row] are all that are not zero.
   struct Words {
     const i64* words = nullptr;
     u32 width = 1;
+    const u32* used = nullptr;
   };
   // Adds rows to histogram[n_entries() * width].
   void add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogram) const;

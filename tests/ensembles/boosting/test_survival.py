@@ -98,7 +98,8 @@ def test_weights_of_cox_are_repetitions() -> None:
 def test_hazards_are_logistic_models_of_expanded_rows() -> None:
     target, _ = draw_target(n=60)
     loss = HazardLoss(np.array([0.2, 0.5, 1.0]))
-    at_risk, died = loss.prepare(CensoredRows.of(target, None))
+    prepared = loss.prepare(CensoredRows.of(target, None))
+    at_risk, died = prepared.at_risk, prepared.died
     baseline = loss.find_baseline(target, None)
     rows, intervals = np.nonzero(at_risk)
     design = np.eye(3)[intervals]

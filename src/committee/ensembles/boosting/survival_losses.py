@@ -354,6 +354,33 @@ class AftLoss(SurvivalLoss):
 # --- hazards of intervals ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class RowIntervals:
+    """The intervals that rows go through.
+
+    Attributes
+    ----------
+    at_risk, died : ndarray of bool of shape (n_rows, n_intervals)
+        Whether each row is at risk in each interval, and whether it has its event there.
+    cells, events : ndarray of intp
+        Where they are true, as numbers of cells, one interval after the other.
+    """
+
+    at_risk: BoolArray
+    died: BoolArray
+    cells: NDArray[np.intp]
+    events: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, rows: CensoredRows, ends: FloatArray) -> RowIntervals:
+        """From the times of rows and the ends of the intervals."""
+        interval = np.searchsorted(ends, rows.time, side="left")[:, None]
+        numbers = np.arange(len(ends))
+        died = (interval == numbers) & rows.event[:, None]
+        at_risk = (numbers < interval) | died
+        return cls(at_risk, died, np.flatnonzero(at_risk.T), np.flatnonzero(died.T))
+
+
 class HazardLoss(SurvivalLoss):
     """Minus the log-likelihood of discrete times: a logistic hazard for each interval [SingerWillett1993].
 
@@ -371,32 +398,30 @@ class HazardLoss(SurvivalLoss):
         self.n_scores = len(ends)
         self.prediction_loss = LossFunction("squared_error", nan, len(ends))
 
-    def prepare(self, rows: CensoredRows) -> tuple[BoolArray, BoolArray]:
-        """Whether each row is at risk in each interval, and whether it has its event there."""
-        interval = np.searchsorted(self.ends, rows.time, side="left")[:, None]
-        numbers = np.arange(len(self.ends))
-        died = (interval == numbers) & rows.event[:, None]
-        return (numbers < interval) | died, died
+    def prepare(self, rows: CensoredRows) -> RowIntervals:
+        """The intervals of the rows."""
+        return RowIntervals.of(rows, self.ends)
 
-    def differentiate(
-        self, rows: CensoredRows, prepared: tuple[BoolArray, BoolArray], scores: FloatArray
-    ) -> Derivatives:
+    def differentiate(self, rows: CensoredRows, prepared: RowIntervals, scores: FloatArray) -> Derivatives:
         """Gradients and hessians by each score, both of shape (n_rows, n_intervals)."""
-        at_risk, died = prepared
-        p = apply_sigmoid(scores)
-        return np.where(at_risk, p - died, 0.0), np.where(at_risk, p * (1.0 - p), 0.0)
+        # Half of the cells are at risk or fewer: no exponentials of the others.
+        p = apply_sigmoid(scores.ravel(order="F")[prepared.cells])
+        gradients, hessians = np.zeros(scores.size), np.zeros(scores.size)
+        gradients[prepared.cells] = p
+        gradients[prepared.events] -= 1.0
+        hessians[prepared.cells] = p * (1.0 - p)
+        return gradients.reshape(scores.shape, order="F"), hessians.reshape(scores.shape, order="F")
 
-    def find_values(self, rows: CensoredRows, prepared: tuple[BoolArray, BoolArray], scores: FloatArray) -> FloatArray:
+    def find_values(self, rows: CensoredRows, prepared: RowIntervals, scores: FloatArray) -> FloatArray:
         """Minus the log-likelihood of each row."""
-        at_risk, died = prepared
-        losses = apply_softplus(scores) - np.where(died, scores, 0.0)
-        return np.asarray(np.where(at_risk, losses, 0.0).sum(axis=1))
+        losses = apply_softplus(scores) - np.where(prepared.died, scores, 0.0)
+        return np.asarray(np.where(prepared.at_risk, losses, 0.0).sum(axis=1))
 
     def find_baseline(self, target: FloatArray, weights: FloatArray | None) -> FloatArray:
         """Log-odds of the events of each interval among the rows at risk."""
         rows = CensoredRows.of(target, weights)
-        at_risk, died = self.prepare(rows)
-        events, present = rows.weights @ died, rows.weights @ at_risk
+        intervals = self.prepare(rows)
+        events, present = rows.weights @ intervals.died, rows.weights @ intervals.at_risk
         rate = np.maximum(events, _LEAST_EVENTS) / np.maximum(present, 2.0 * _LEAST_EVENTS)
         held = np.clip(rate, 1e-6, 1.0 - 1e-6)
         return apply_log(held) - apply_log1p(-held)
