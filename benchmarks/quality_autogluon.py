@@ -35,15 +35,17 @@ class AutoGluonModel:
     leaderboard_: list[dict[str, Any]]
 
     def __init__(self, classify: bool, threads: int, params: dict[str, Any]) -> None:
+        # As with the other libraries, the time of the import is not part of the time of a fit.
+        from autogluon.tabular import TabularPredictor
+
+        self._kind = TabularPredictor
         self.classify, self.threads, self.params = classify, threads, {**DEFAULTS, **params}
 
     def fit(self, X: Any, y: Any) -> AutoGluonModel:
         """Fit on a table with categories."""
-        from autogluon.tabular import TabularPredictor
-
         self._folder = tempfile.TemporaryDirectory(prefix="autogluon")
         params = dict(self.params)
-        self._predictor = TabularPredictor(
+        self._predictor = self._kind(
             label=TARGET,
             problem_type=self._name_problem(y),
             eval_metric="log_loss" if self.classify else "root_mean_squared_error",

@@ -88,6 +88,7 @@ def test_a_fit_gets_cores_metric_and_categories(
     assert found["loss"] == pytest.approx(expected)
 
 
+@pytest.mark.usefixtures("made")
 def test_words_replace_the_defaults() -> None:
     assert make_model("AutoGluon", True, None, 2).params == DEFAULTS
     model = make_model("AutoGluon presets=medium_quality verbosity=2", False, None, 3)
