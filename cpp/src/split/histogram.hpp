@@ -61,6 +61,21 @@ struct RunColumns {
   }
 };
 
+// Where the bins of a run of features lie, at most kBatch: a byte a row, `stride` bytes apart.
+struct RunBytes {
+  const u8* at[kBatch] = {};
+  std::size_t stride;
+  // Of one record group: a row's bytes are in one cache line.
+  RunBytes(const RecordBlock& block, std::span<const u32> features) : stride(block.stride) {
+    for (std::size_t k = 0; k < features.size(); ++k)
+      at[k] = block.records + block.place(features[k]).byte;
+  }
+  // Of any features that have columns.
+  RunBytes(const BinnedMatrix& data, std::span<const u32> features) : stride(1) {
+    for (std::size_t k = 0; k < features.size(); ++k) at[k] = data.column(features[k]);
+  }
+};
+
 // The adder of an accumulator; where it is the accumulator, that one itself.
 template <class Adder, class Accumulator>
 decltype(auto) make_adder(const Accumulator& accumulator) {
@@ -104,29 +119,27 @@ void with_adder(const Accumulator& accumulator, std::size_t n_features, Run&& ru
 }
 
 // Adds rows to histograms of 256 cells each, one a feature: kFeatures of them, or as many as given
-// where that is zero; touched[k] receives the groups of four bins hit. The features are of one
-// record group and have a byte each. Adder: what adds a row to a cell. Not inlined: it would be
-// compiled again for each of its callers.
+// where that is zero; touched[k] receives the groups of four bins hit. Adder: what adds a row to
+// a cell. Not inlined: it would be compiled again for each of its callers.
 template <int kFeatures, class Adder, class Accumulator>
-[[gnu::noinline]] void fill_features(const Accumulator& accumulator, const RecordBlock& block,
+[[gnu::noinline]] void fill_features(const Accumulator& accumulator, const RunBytes& bytes,
                                      std::span<const typename Accumulator::Item> rows,
-                                     std::span<const u32> features,
-                                     typename Accumulator::Element* hist, u64* touched) {
+                                     std::size_t n_given, typename Accumulator::Element* hist,
+                                     u64* touched) {
   using Item = typename Accumulator::Item;
   constexpr std::size_t kRoom = kFeatures > 0 ? kFeatures : kBatch;
-  const std::size_t n_features = kFeatures > 0 ? kFeatures : features.size();
+  const std::size_t n_features = kFeatures > 0 ? kFeatures : n_given;
   const Adder& adder = make_adder<Adder>(accumulator);
   const u32 cell = adder.cell();
   const std::size_t feature_stride = static_cast<std::size_t>(kHistogramBins) * cell;
-  const u8* const records = block.records;
-  const std::size_t stride = block.stride;
+  const std::size_t stride = bytes.stride;
   u64 groups[kRoom] = {};
-  u32 at[kRoom];
-  for (std::size_t k = 0; k < n_features; ++k) at[k] = block.place(features[k]).byte;
+  const u8* at[kRoom];
+  std::copy_n(bytes.at, kRoom, at);
   auto add_item = [&](const Item item) {
-    const u8* record = records + item.row * stride;
+    const std::size_t place = item.row * stride;
     const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
-      const u32 bin = record[at[k]];
+      const u32 bin = at[k][place];
       adder.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
     };
@@ -142,7 +155,7 @@ template <int kFeatures, class Adder, class Accumulator>
   const std::size_t n = rows.size(), n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
   std::size_t i = 0;
   for (; i < n_ahead; ++i) {
-    __builtin_prefetch(records + items[i + kPrefetchAhead].row * stride);
+    __builtin_prefetch(at[0] + items[i + kPrefetchAhead].row * stride);
     add_item(items[i]);
   }
   for (; i < n; ++i) add_item(items[i]);
@@ -151,9 +164,9 @@ template <int kFeatures, class Adder, class Accumulator>
 
 // fill_features of an accumulator for n features: entry n - 1.
 template <class Accumulator>
-using FillTable = std::array<void (*)(const Accumulator&, const RecordBlock&,
-                                      std::span<const typename Accumulator::Item>,
-                                      std::span<const u32>, typename Accumulator::Element*, u64*),
+using FillTable = std::array<void (*)(const Accumulator&, const RunBytes&,
+                                      std::span<const typename Accumulator::Item>, std::size_t,
+                                      typename Accumulator::Element*, u64*),
                              kBatch>;
 
 template <class Accumulator>

@@ -112,11 +112,13 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
   std::vector<u32>& drawn = worker.drawn;
   // Only nodes whose rows lie elsewhere have them where features are drawn.
   const Element* dense = node.dense ? node.dense->data() : nullptr;
+  const std::size_t n_groups = context_.data.groups.size();
   std::size_t n_varying = 0;
   while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
     const u32 n_wanted = std::max(params_.max_features, sampler.n_drawn() + 1);
     worker.search.draw_features(sampler, pool, n_wanted, drawn);
-    if (context_.data.groups.size() > 1) sort_ascending(drawn);
+    // In the order of their record groups, where a run may find several features of one.
+    if (n_groups > 1 && drawn.size() >= kBatch / 2 * n_groups) sort_ascending(drawn);
     worker.varies.assign(drawn.size(), 0);
     n_varying += worker.search.scan_features(node, dense, drawn, found.best, worker.varies.data());
   }

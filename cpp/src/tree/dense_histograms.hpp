@@ -46,8 +46,8 @@ void fill_dense(const Accumulator& accumulator, const FillTable<Accumulator>& fi
     u64 touched[kBatch];
     const RecordGroup& group = data.group_of(features[first]);
     const RecordBlock block{group.bytes.data(), group.stride, group.first_col};
-    fills[end - first - 1](accumulator, block, items, features.subspan(first, end - first), own,
-                           touched);
+    const RunBytes bytes(block, features.subspan(first, end - first));
+    fills[end - first - 1](accumulator, bytes, items, end - first, own, touched);
   });
 }
 

@@ -78,11 +78,14 @@ class TreeNodeSearch : public FeatureViews {
     std::size_t n_one = 0, n_many = 0;
   };
   DividedFeatures divide_features(std::size_t n_rows, std::span<const u32> features) const;
-  bool prefers_columns(const Rows& rows, std::size_t n_features) const;
+  bool prefers_columns(const Rows& rows, std::span<const u32> features) const;
+  RunBytes bytes_of(const Rows& rows, std::span<const u32> features) const;
   std::size_t find_run_end(std::span<const u32> features, std::size_t k, bool few) const;
   bool has_random_threshold(u32 feature) const {
     return params_.random_splits && context_.is_numeric(feature);
   }
+  void scan_run(const NodeNumbers& numbers, std::span<const u32> features, const u64* touched,
+                Candidate& best, u8* varies);
   bool scan_filled(const NodeNumbers& numbers, u32 feature, const Element* hist, u64 touched,
                    Candidate& best);
   u64 dense_groups(u32 feature) const;
@@ -166,21 +169,25 @@ typename TreeNodeSearch<Accumulator>::Rows TreeNodeSearch<Accumulator>::rows_of(
           context_.numbers_of(node)};
 }
 
-// The end of a run of features of one record group, which is looked at in one pass over the rows.
-// Those of a single boundary may be of any groups: their bins are read from columns then.
+// The end of a run of features, which is looked at in one pass over the rows: of one record group,
+// or, where that has few of them, of any groups: their bins are read from columns then.
 template <class Accumulator>
 std::size_t TreeNodeSearch<Accumulator>::find_run_end(std::span<const u32> features, std::size_t k,
                                                       bool few) const {
   const u32 feature = features[k];
   const bool is_numeric = context_.is_numeric(feature), single = has_random_threshold(feature);
   const auto fits = [&](u32 other) {
-    return (single || other / 64 == feature / 64) && !(*data_.bins)[other].wide &&
+    return !(*data_.bins)[other].wide &&
            (is_numeric == context_.is_numeric(other) || !(few || params_.random_splits)) &&
            !(plan_.sorts_rows && context_.is_numeric(other));
   };
   const std::size_t last = std::min(features.size(), k + (single ? kBatch : batch_size()));
-  std::size_t end = k + 1;
-  while (end < last && fits(features[end])) ++end;
+  std::size_t end = k + 1, n_near = 1;
+  for (; end < last && fits(features[end]); ++end) {
+    const bool is_near = features[end] / 64 == feature / 64;
+    if (!is_near && 2 * n_near >= last - k) break;
+    n_near += is_near;
+  }
   return end;
 }
 
@@ -226,17 +233,36 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
         k = end;
         continue;
       }
-      context_.fill_features[run.size() - 1](accumulator_, rows.block, rows.items, run,
-                                             hist_.data(), touched);
-      for (std::size_t j = 0; j < run.size(); ++j) {
-        Element* hist = hist_.data() + j * feature_cells;
-        note(k + j, scan_filled(context_.numbers_of(node), run[j], hist, touched[j], best));
-        clear_touched(hist, touched[j], accumulator_.cell());
-      }
-      k = end;
+      context_.fill_features[run.size() - 1](accumulator_, bytes_of(rows, run), rows.items,
+                                             run.size(), hist_.data(), touched);
+      scan_run(rows.numbers, run, touched, best, varies + k);
+      for (; k < end; ++k) n_varying += varies[k];
     }
   }
   return n_varying;
+}
+
+// The histograms of a run of features, which it clears.
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::scan_run(const NodeNumbers& numbers,
+                                           std::span<const u32> features, const u64* touched,
+                                           Candidate& best, u8* varies) {
+  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
+  FeatureView views[kBatch];
+  for (std::size_t k = 0; k < features.size();) {
+    Element* const hist = hist_.data() + k * feature_cells;
+    std::size_t n = 0;
+    for (; k + n < features.size() && context_.is_numeric(features[k + n]); ++n)
+      views[n] = view_feature(numbers, features[k + n]);
+    if (n > 0) {
+      finder_->scan_run(hist, touched + k, {views, n}, best, varies + k);
+      k += n;
+    } else {
+      varies[k] = scan_filled(numbers, features[k], hist, touched[k], best);
+      clear_touched(hist, touched[k], accumulator_.cell());
+      ++k;
+    }
+  }
 }
 
 template <class Accumulator>
@@ -304,12 +330,23 @@ u64 TreeNodeSearch<Accumulator>::dense_groups(u32 feature) const {
   return values | u64{1} << 63;
 }
 
-// Whether the columns are fewer cache lines than the records of the node's rows.
+// Whether the columns are fewer cache lines than the records of the node's rows, or the features
+// are of several record groups.
 template <class Accumulator>
-bool TreeNodeSearch<Accumulator>::prefers_columns(const Rows& rows, std::size_t n_features) const {
+bool TreeNodeSearch<Accumulator>::prefers_columns(const Rows& rows,
+                                                  std::span<const u32> features) const {
   constexpr std::size_t kLine = 64;
+  const auto is_elsewhere = [&](u32 feature) { return feature / 64 != features[0] / 64; };
+  if (data_.groups.size() > 1 && std::ranges::any_of(features, is_elsewhere)) return true;
   return rows.block.records == context_.block.records &&
-         n_features * (data_.n_rows / kLine) < rows.items.size();
+         features.size() * (data_.n_rows / kLine) < rows.items.size();
+}
+
+template <class Accumulator>
+RunBytes TreeNodeSearch<Accumulator>::bytes_of(const Rows& rows,
+                                               std::span<const u32> features) const {
+  return prefers_columns(rows, features) ? RunBytes(data_, features)
+                                         : RunBytes(rows.block, features);
 }
 
 // Features with one boundary to look at, and others. Bits are always among the first.
@@ -356,7 +393,6 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
     }
   });
   const bool few = context_.takes(Route::few_rows) && rows.items.size() <= finder_->most_few();
-  const std::size_t feature_cells = static_cast<std::size_t>(kHistogramBins) * accumulator_.cell();
   if (few && own.n_many > 0) use(Route::few_rows);
   in_batches({own.many, own.n_many}, few ? kBatch : batch_size(), [&](std::span<const u32> run) {
     if (few) {
@@ -364,17 +400,9 @@ std::size_t TreeNodeSearch<Accumulator>::scan_numeric(const Rows& rows,
       return;
     }
     u64 touched[kBatch];
-    const bool by_columns = prefers_columns(rows, run.size());
-    const std::size_t width = by_columns ? 1 : run.size();
-    for (std::size_t k = 0; k < run.size(); k += width) {
-      const RecordBlock block =
-          by_columns ? RecordBlock{data_.column(run[k]), 1, run[k]} : rows.block;
-      context_.fill_features[width - 1](accumulator_, block, rows.items, run.subspan(k, width),
-                                        hist_.data() + k * feature_cells, touched + k);
-    }
-    FeatureView views[kBatch];
-    for (std::size_t k = 0; k < run.size(); ++k) views[k] = view_feature(rows.numbers, run[k]);
-    finder_->scan_run(hist_.data(), touched, {views, run.size()}, best, varies);
+    context_.fill_features[run.size() - 1](accumulator_, bytes_of(rows, run), rows.items,
+                                           run.size(), hist_.data(), touched);
+    scan_run(rows.numbers, run, touched, best, varies);
   });
   return n_varying;
 }

@@ -11,8 +11,8 @@ u64 TreeNodeSearch<Accumulator>::fill_from_entries(const NodePosition& node, u32
   const std::span<const Item> rows{items_ + node.begin, node.size()};
   u64 touched = 0;
   if (data_.has_bytes(feature)) {
-    const RecordBlock column{data_.column(feature), 1, feature};
-    context_.fill_features[0](accumulator_, column, rows, {&feature, 1}, hist_.data(), &touched);
+    const RunBytes column(data_, {&feature, 1});
+    context_.fill_features[0](accumulator_, column, rows, 1, hist_.data(), &touched);
     return touched;
   }
   const ColumnEntries::View listed = data_.entries->column(feature);

@@ -16,8 +16,7 @@ BinRange TreeNodeSearch<Accumulator>::gather_run_bins(const Rows& rows,
   n_run_ = static_cast<u32>(features.size());
   std::copy(features.begin(), features.end(), run_);
   const RowNumbers numbers(rows.items);
-  const auto is_elsewhere = [&](u32 feature) { return feature / 64 != features[0] / 64; };
-  return prefers_columns(rows, features.size()) || std::ranges::any_of(features, is_elsewhere)
+  return prefers_columns(rows, features)
              ? gather_from_columns(data_, features, numbers, run_bins_.data())
              : gather_from_records(rows.block, features, numbers, run_bins_.data());
 }

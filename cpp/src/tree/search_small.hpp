@@ -14,14 +14,15 @@ template <class Accumulator>
 std::size_t TreeNodeSearch<Accumulator>::scan_few_rows(const Rows& rows,
                                                        std::span<const u32> features,
                                                        Candidate& best, u8* varies) {
-  const std::size_t n = rows.items.size(), stride = rows.block.stride;
+  const RunBytes bytes = bytes_of(rows, features);
+  const std::size_t n = rows.items.size(), stride = bytes.stride;
   const Item* items = rows.items.data();
   u8 bins[kMostFew];
   u16 keyed[kMostFew];
   std::fill_n(bins, 4 * kRowLanes, u8{0});  // what the blocks hold beyond the rows is not looked at
   std::size_t n_varying = 0;
   for (std::size_t k = 0; k < features.size(); ++k) {
-    const u8* column = rows.block.records + rows.block.place(features[k]).byte;
+    const u8* column = bytes.at[k];
     u32 differ = 0;
     for (std::size_t i = 0; i < n; ++i) {
       bins[i] = column[items[i].row * stride];
