@@ -12,6 +12,7 @@ from benchmarks import (
     several_targets,
     stacking,
     trees,
+    wide,
 )
 
 SUITES = (
@@ -25,6 +26,7 @@ SUITES = (
     boosting,
     ranking,
     several_targets,
+    wide,
     inspection,
 )
 

@@ -26,7 +26,7 @@ if not __package__:
 
 from benchmarks.machine import list_cores
 from benchmarks.measure import Job, Outcome, time_fit
-from benchmarks.report import OURS, Case, Claim, Report, ratio, show_seconds
+from benchmarks.report import OURS, Case, Claim, ProcessorReport, ratio
 from benchmarks.suite import leave_out, list_options, run_suite
 
 XGBOOST, CATBOOST = "XGBoost", "CatBoost"
@@ -181,29 +181,17 @@ def list_cases(sizes: Sizes, threads: int) -> list[Case]:
     ]
 
 
-class TargetsReport(Report):
-    """Also processor seconds, which say more than the clock where other work shares the cores."""
+class TargetsReport(ProcessorReport):
+    """The page of several targets."""
 
-    def render(self) -> str:
-        """The report as Markdown."""
-        parts = [super().render(), "Least processor seconds of a fit, over all threads, and their ratio to ours:", ""]
-        parts += ["| what | who | processor | ratio | score |", "|---|---|---|---|---|"]
-        for case in self.cases:
-            found = self.outcomes[case.name]
-            for contender in case.jobs:
-                least, score = min(found[contender]["cpu"]), found[contender]["score"]
-                times = f"{least / min(found[OURS]['cpu']):.2f}" if OURS in found else ""
-                parts.append(f"| {case.name} | {contender} | {show_seconds(least)} | {times} | {score:.4f} |")
-        parts += ["", *NOTES]
-        return "\n".join(parts) + "\n"
+    notes = (
+        "Scores are minus the mean log-loss of the targets, of numbers their mean R²; larger is better. *One tree*: a",
+        'round grows one tree for all scores (`multi_strategy="multi_output_tree"`). So does CatBoost, whose trees are',
+        "symmetric and of depth 6. XGBoost and CatBoost take one column of classes only: their times of class targets",
+        "are of one model for each, one after the other.",
+    )
 
 
-NOTES = [
-    "Scores are minus the mean log-loss of the targets, of numbers their mean R²; larger is better. *One tree*: a",
-    'round grows one tree for all scores (`multi_strategy="multi_output_tree"`). So does CatBoost, whose trees are',
-    "symmetric and of depth 6. XGBoost and CatBoost take one column of classes only: their times of class targets are",
-    "of one model for each, one after the other.",
-]
 CLAIMS = [
     Claim(f"{case}, fit, times faster than {peer}", ratio(name_case(case), peer), 1)
     for case in (LABELS, CLASSES, NUMBERS)
