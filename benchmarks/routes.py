@@ -88,8 +88,10 @@ class Grower:
             ranks = np.argsort(np.argsort(score))
             labels = (ranks * n_classes[0] // n_rows).astype(np.uint32)[:, None]
         weights = rng.integers(1, 4, size=n_rows).astype(float) if case.weighted else None
-        binned = _core.BinMapper.fit(X, None, np.zeros(X.shape[1], np.uint32), 255, 1).transform(X, 1)
-        self.data = (binned, None, labels, n_classes, values, weights)
+        levels = np.zeros(X.shape[1], np.uint32)
+        binned = _core.BinMapper.fit(X, None, levels, 255, 1).transform(X, 1)
+        presort = _core.presort_columns(X, levels, 1) if (case.params or {}).get("exact") else None
+        self.data = (binned, presort, labels, n_classes, values, weights)
         self.params = _core.GrowParams()
         for name, value in {"n_jobs": 1, "shuffle_ties": True, **(case.params or {})}.items():
             setattr(self.params, name, value)
@@ -124,6 +126,9 @@ def list_cases() -> dict[str, Case]:
         "tree, 5 classes, entropy": Case("5", params={"criterion": "entropy"}),
         "tree, values": Case("values", params=values),
         "tree, values, depth 8": Case("values", params={**values, "max_depth": 8}),
+        "tree, 2 classes, exact": Case("2", params={"exact": True}),
+        "tree, 5 classes, exact": Case("5", params={"exact": True}),
+        "tree, values, exact": Case("values", params={**values, "exact": True}),
         "forest, 2 classes": Case("2", n_trees=3, params=few),
         "forest, 5 classes": Case("5", n_trees=3, params=few),
         "forest, 12 classes": Case("12", n_trees=3, params=few),

@@ -49,6 +49,7 @@ TAKEN: dict[str, tuple[Case, bool]] = {
     "multiclass_block": (make_case("three", max_features=3), False),
     "extra_trees_bitmap": (make_case("two", **EXTRA), False),
     "compact_tree": (make_case("two", **EXTRA), True),
+    "sorted_lists": (make_case("two", exact=True), False),
 }
 
 
@@ -119,6 +120,9 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", EXTRA | {"shuffle_ties": False}, "extra_trees_bitmap", "equal splits go to the lowest feature"),
     ("two", EXTRA | {"min_weight_leaf": 3.0}, "extra_trees_bitmap", "min_weight_leaf is above the weight of a row"),
     ("two", EXTRA, "compact_tree", "a single tree is not kept as counts"),
+    ("two", {}, "sorted_lists", "splits are not exact"),
+    ("two", {"exact": True, "max_features": 3}, "sorted_lists", "features are drawn at each node"),
+    ("two", {"exact": True, "max_leaf_nodes": 9}, "sorted_lists", "max_leaf_nodes grows best-first"),
 )
 
 
@@ -140,3 +144,37 @@ def test_categories_and_outputs_are_grown_by_the_general_loop() -> None:
     assert case.describe_routes()["subtree"] == ""
     assert Case(X, labels=labels).describe_routes()["subtree"] == "there are several outputs"
     assert Case(np.tile(X, 30), labels=labels[:, :1]).describe_routes()["subtree"] == "there are more than 64 columns"
+
+
+LISTED = {
+    "classes": ("gini", 2, {}),
+    "many classes": ("gini", 6, {}),
+    "entropy": ("entropy", 3, {"min_samples_leaf": 3}),
+    "values": ("squared_error", 0, {}),
+    "monotone": ("squared_error", 0, {"monotonic": [1, 0, -1, 0, 0]}),
+    "groups": ("gini", 2, {"interaction_groups": [[0, 1, 2], [2, 3], [4]]}),
+    "members": ("gini", 2, {"member_features": [0, 2, 4]}),
+    "three threads": ("gini", 2, {"n_jobs": 3}),
+}
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("name", LISTED)
+def test_sorted_lists_give_the_trees_of_sorted_nodes(name: str, missing: float) -> None:
+    criterion, n_classes, params = LISTED[name]
+    rng = np.random.default_rng(len(name))
+    X = rng.normal(size=(3000, 5))
+    X[:, 1] = np.round(X[:, 1] * 3)
+    X[:, 3] = X[:, 3] > 1.0
+    X[rng.random(X.shape) < missing] = np.nan
+    target = draw_target(rng, criterion, len(X), n_classes=max(n_classes, 1))
+    levels = np.zeros(5, np.uint32)
+    if name == "classes":
+        X[:, 4] = rng.integers(0, 7, size=len(X))
+        levels[4] = 7
+    weights = rng.integers(0, 3, size=len(X)).astype(float)
+    case = Case(X, weights=weights, n_levels=levels, params={"criterion": criterion, "exact": True, **params}, **target)
+    whole = case.grow()
+    assert case.count_nodes()["sorted_lists"] > 100
+    case.params = {**case.params, "routes": switch_off("sorted_lists")}
+    assert_same([whole], [case.grow()])

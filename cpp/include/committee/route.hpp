@@ -19,6 +19,7 @@ enum class Route : u32 {
   multiclass_block,
   extra_trees_bitmap,
   compact_tree,
+  sorted_lists,
 };
 
 struct RouteInfo {

@@ -95,6 +95,23 @@ class GiniMulticlass {
         });
   }
 
+  bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
+                   Candidate& best, Element* best_left) {
+    GiniSums<Element> sweep(total_, accumulator_.outputs[0], weight_, left_.data());
+    double bar = set_bar(best.score);
+    return scan_sorted_boundaries(
+        rows, [&] { sweep.start(nullptr); },
+        [&](u32 row) { sweep.move_row(items[row].label, items[row].weight); },
+        [&](const Boundary& at) {
+          if (sweep.is_below(bar)) return;
+          const double score = sweep.score();
+          if (!best.loses_to(score, view.priority, at.bin)) return;
+          std::copy_n(left_.begin(), accumulator_.n_elements, best_left);
+          take_boundary(best, score, view, at);
+          bar = set_bar(score);
+        });
+  }
+
  private:
   const Element* missing_cell(const Histogram& hist) const {
     return hist.cells + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();

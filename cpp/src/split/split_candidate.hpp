@@ -122,6 +122,35 @@ bool scan_boundaries(std::span<const u16> keyed, Start start, Move move, Look lo
   return true;
 }
 
+// The same for rows that are sorted by any codes; move(index of the row).
+template <class Start, class Move, class Look>
+bool scan_sorted_boundaries(const SortedRows& rows, Start start, Move move, Look look) {
+  const std::size_t n_values = rows.keyed.size() - rows.n_missing;
+  const bool has_missing = rows.n_missing > 0;
+  if (n_values == 0) return false;
+  const u32 lo = static_cast<u32>(rows.keyed[0] >> 32);
+  const u32 hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
+  if (lo == hi && !has_missing) return false;
+  for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
+    if (rows.only_bin != kNone && (pass == 1) != rows.only_missing_left) continue;
+    start();
+    for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i)
+      move(static_cast<u32>(rows.keyed[i]));
+    u32 previous = lo;
+    for (std::size_t i = 0; i < n_values; ++i) {
+      const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
+      if (code != previous &&
+          (rows.only_bin == kNone || (previous <= rows.only_bin && code > rows.only_bin)))
+        look(Boundary{previous, code, pass == 1, has_missing});
+      previous = code;
+      move(static_cast<u32>(rows.keyed[i]));
+    }
+    if (has_missing && pass == 0 && (rows.only_bin == kNone || lo == hi))
+      look(Boundary{hi, kNone, false, true});
+  }
+  return true;
+}
+
 // The only boundary of a feature that is looked at, and which of some sums belongs to it.
 struct SingleBoundary {
   FeatureView view;

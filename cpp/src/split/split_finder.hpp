@@ -162,36 +162,20 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
 
   bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                    Candidate& best) override {
-    const std::size_t n_values = rows.keyed.size() - rows.n_missing;
-    const bool has_missing = rows.n_missing > 0;
-    if (n_values == 0) return false;
-    const u32 lo = static_cast<u32>(rows.keyed[0] >> 32);
-    const u32 hi = static_cast<u32>(rows.keyed[n_values - 1] >> 32);
-    if (lo == hi && !has_missing) return false;
-    CellSum<Accumulator> left(accumulator_, left_);
-    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      if (rows.only_bin != kNone && (pass == 1) != rows.only_missing_left) continue;
-      left.set(accumulator_, nullptr);
-      for (std::size_t i = n_values; pass == 1 && i < rows.keyed.size(); ++i) {
-        accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
-      }
-      u32 previous = lo;
-      for (std::size_t i = 0; i < n_values; ++i) {
-        const u32 code = static_cast<u32>(rows.keyed[i] >> 32);
-        if (code != previous) {
-          if ((rows.only_bin == kNone || (previous <= rows.only_bin && code > rows.only_bin)) &&
-              !(unlimited_ && falls_short(left.data(), set_bar(best.score)))) {
-            consider(left.data(), view, {previous, code, pass == 1, has_missing}, best);
-          }
-          previous = code;
-        }
-        accumulator_.add(left.data(), items[static_cast<u32>(rows.keyed[i])]);
-      }
-      if (has_missing && pass == 0 && (rows.only_bin == kNone || lo == hi)) {
-        consider(left.data(), view, {hi, kNone, false, true}, best);
-      }
+    if constexpr (kSweepsClasses) {
+      if (unlimited_ && accumulator_.outputs.size() == 1 && !accumulator_.counted)
+        return gini_multiclass_.scan_sorted(rows, items, view, best, best_left_.data());
     }
-    return true;
+    CellSum<Accumulator> left(accumulator_, left_);
+    double bar = unlimited_ ? set_bar(best.score) : kForbidden;
+    return scan_sorted_boundaries(
+        rows, [&] { left.set(accumulator_, nullptr); },
+        [&](u32 row) { accumulator_.add(left.data(), items[row]); },
+        [&](const Boundary& at) {
+          if (falls_short(left.data(), bar)) return;
+          consider(left.data(), view, at, best);
+          if (unlimited_) bar = set_bar(best.score);
+        });
   }
 
   bool scan_categories(Cells cells, bool random, const FeatureView& view,
@@ -358,6 +342,12 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
           criterion_.ratio_binary(accumulator_.weight(left), accumulator_.positive(left),
                                   total_weight_, accumulator_.positive(total_.data()));
       return ratio.dividend < bar * ratio.divisor;
+    }
+    if constexpr (kScoresSums) {
+      const double wl = accumulator_.weight(left), wr = total_weight_ - wl;
+      return criterion_.dividend_sums(static_cast<double>(left[1]),
+                                      static_cast<double>(total_[1] - left[1]), wl,
+                                      wr) < bar * (wl * wr);
     }
     (void)left, (void)bar;
     return false;

@@ -205,6 +205,7 @@ void TreeBuilder<Accumulator>::make_children(const Node& node, std::size_t n_lef
     child->parent = node.id;
     child->depth = node.depth + 1;
     child->name = node.name;
+    child->lists = node.child_lists();
     child->key = child_key(node.key, child->is_right);
     child->lower = node.lower;
     child->upper = node.upper;
@@ -226,7 +227,10 @@ void TreeBuilder<Accumulator>::split_node(Node node, TreePart& part, Worker& wor
                                           NodeQueue<Node>& queue, bool may_defer) {
   const ColumnBins& bins = (*context_.data.bins)[node.best.feature];
   if (!params_.exact) settle_split_bin(node.best, bins);
+  // Children that are put aside for other threads have no lists.
+  if (!may_defer) worker.search.open_lists(node, features_of(node));
   const std::size_t n_left = worker.partition.partition_by_table(node, node.best);
+  worker.search.partition_lists(node, n_left, features_of(node));
   Node left, right;
   make_children(node, n_left, left, right);
   if (context_.entry_rows) {

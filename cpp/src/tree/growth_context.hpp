@@ -21,7 +21,12 @@ struct NodePosition {
   bool is_right = false;
   u64 key = kRootKey;
   u32 name = 0;  // of its rows, in a table of entries
+  // Where lists of its sorted rows are (tree/sorted_lists.hpp).
+  enum class Lists : u8 { none, first, second } lists = Lists::none;
   std::size_t size() const { return end - begin; }
+  Lists child_lists() const {
+    return lists == Lists::first ? Lists::second : lists == Lists::second ? Lists::first : lists;
+  }
 };
 
 // A node whose rows have not been partitioned yet.

@@ -11,6 +11,7 @@
 #include "tree/feature_views.hpp"
 #include "tree/gather_bins.hpp"
 #include "tree/growth_context.hpp"
+#include "tree/sorted_lists.hpp"
 
 namespace committee {
 
@@ -60,6 +61,10 @@ class TreeNodeSearch : public FeatureViews {
     shift = static_cast<u32>(at - run_) * 8;
     return at == run_ + n_run_ ? nullptr : run_bins_.data();
   }
+  // Before a node that was searched is partitioned: lists of its sorted rows, where that route is
+  // taken and they have room. After it: those of its children, where the node has them.
+  void open_lists(NodePosition& node, std::span<const u32> features);
+  void partition_lists(const NodePosition& node, std::size_t n_left, std::span<const u32> features);
   // The node's rows with the record group of a feature.
   Rows rows_of(const NodePosition& node, u32 feature) const;
   std::size_t batch_size() const { return count_batch(accumulator_); }
@@ -124,6 +129,8 @@ class TreeNodeSearch : public FeatureViews {
   std::vector<Element> rest_;    // a cell
   std::vector<u8> column_;       // bytes of a column that has none
   std::vector<u64> keyed_, keyed_spare_;
+  std::unique_ptr<SortedLists<Item>> lists_;  // where that route is taken
+  std::vector<u32> listed_;                   // features that have lists, for a call
   std::vector<CategoryCell<Element>> cells_;
   std::vector<Element> wide_cells_;
   // A word a row: the bins of the run of features that was looked at last.

@@ -32,6 +32,9 @@ constexpr RouteInfo kRouteInfos[] = {
      "extra-trees of two classes with Gini, rows of equal weight, 512 rows or more"},
     {"compact_tree", "the tree stays in 16 bytes a node until it is in the model",
      "forests of extra_trees_bitmap without pruning"},
+    {"sorted_lists",
+     "a subtree's rows are sorted once by each feature and partitioned with the node",
+     "exact splits over all features, depth-first, lists of 64 MiB at most"},
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
@@ -108,6 +111,16 @@ void choose_presorted(Refusals& r, const GrowthPlan& plan, const SampleFacts& sa
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
   refuse_limits(r, plan, kOwn);
+}
+
+void choose_sorted_lists(Refusals& r, const GrowthPlan& plan) {
+  constexpr Route kOwn = Route::sorted_lists;
+  r.refuse_if(!plan.params.exact, kOwn, "splits are not exact");
+  r.refuse_if(has_no_histograms(plan.params.criterion), kOwn,
+              "absolute error and log-rank rank the rows of each node");
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
+  r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
+  r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
 }
 
 void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
@@ -196,6 +209,7 @@ GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
   choose_multiclass(refusals, plan, sample);
   choose_columns_of_two_bins(refusals, plan, sample);
   choose_extra_trees(refusals, plan, sample);
+  choose_sorted_lists(refusals, plan);
   return refusals.finish();
 }
 

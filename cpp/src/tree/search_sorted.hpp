@@ -10,7 +10,30 @@
 namespace committee {
 
 template <class Accumulator>
+void TreeNodeSearch<Accumulator>::open_lists(NodePosition& node, std::span<const u32> features) {
+  if (!context_.takes(Route::sorted_lists) || node.lists != NodePosition::Lists::none) return;
+  if (!lists_) lists_ = std::make_unique<SortedLists<Item>>(data_.n_rows, data_.n_cols);
+  if (!lists_->fits(node.size())) return;
+  lists_->open(node, items_ + node.begin);
+  for (const u32 feature : features)
+    if (context_.is_numeric(feature)) lists_->put(feature, sort_rows(node, feature).keyed);
+  node.lists = NodePosition::Lists::first;
+}
+
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::partition_lists(const NodePosition& node, std::size_t n_left,
+                                                  std::span<const u32> features) {
+  if (node.lists == NodePosition::Lists::none) return;
+  listed_.clear();
+  for (const u32 feature : features)
+    if (context_.is_numeric(feature)) listed_.push_back(feature);
+  lists_->partition(node, n_left, listed_);
+  count(Route::sorted_lists, 1);
+}
+
+template <class Accumulator>
 SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 feature) {
+  if (node.lists != NodePosition::Lists::none) return lists_->list(node, feature);
   const std::size_t n = node.size();
   keyed_.resize(n);
   SortedRows rows;
@@ -64,7 +87,9 @@ bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 fe
     rows.only_bin = draw_split_bin(view, lo, hi);
     rows.only_missing_left = rows.n_missing > 0 && draw_missing_left(view);
   }
-  return finder_->scan_sorted(rows, items_ + node.begin, view, best);
+  const Item* items =
+      node.lists == NodePosition::Lists::none ? items_ + node.begin : lists_->items();
+  return finder_->scan_sorted(rows, items, view, best);
 }
 
 // Puts a category, or the missing values behind the last one, on its side of a split.

@@ -11,7 +11,10 @@ struct SquaredError {
   COMMITTEE_HD double impurity_term(double wy, double w) const { return wy * wy / w; }
   // The impurity_term of both children, by one division.
   COMMITTEE_HD double score_sums(double left, double right, double wl, double wr) const {
-    return (left * left * wr + right * right * wl) / (wl * wr);
+    return dividend_sums(left, right, wl, wr) / (wl * wr);
+  }
+  COMMITTEE_HD double dividend_sums(double left, double right, double wl, double wr) const {
+    return left * left * wr + right * right * wl;
   }
 };
 
