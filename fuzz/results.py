@@ -65,7 +65,7 @@ FAULT_ROWS = {
     "address x86_64": "tests under ASan and UBSan, x86-64, see below",
     "address aarch64": "tests under ASan and UBSan, aarch64, see below",
     "thread x86_64": "tests under TSan, x86-64, see below",
-    "thread aarch64": "tests under TSan, aarch64, cut, see below",
+    "thread aarch64": "tests under TSan, aarch64, see below",
 }
 
 
