@@ -88,7 +88,7 @@ def test_many_columns_in_several_record_groups(criterion: str, n_classes: int, n
 
 @pytest.mark.parametrize("max_features", [135, 20, 3])
 @pytest.mark.parametrize("random_splits", [False, True])
-@pytest.mark.parametrize(("criterion", "n_classes"), [("gini", 2), ("gini", 4), ("squared_error", 0)])
+@pytest.mark.parametrize(("criterion", "n_classes"), [("gini", 2), ("gini", 4), ("entropy", 2), ("squared_error", 0)])
 def test_features_of_several_record_groups_are_searched_together(
     criterion: str, n_classes: int, random_splits: bool, max_features: int
 ) -> None:
@@ -96,7 +96,7 @@ def test_features_of_several_record_groups_are_searched_together(
     X = draw_table(rng, 300, 135, 20, missing=0.02)
     X[:, 70] = np.where(rng.random(300) < 0.5, 3.0, X[:, 70])
     params = {"criterion": criterion, "random_splits": random_splits, "max_features": max_features}
-    params |= {"max_depth": 4, "seed": 3}
+    params |= {"max_depth": 6, "seed": 3}
     assert compare(Case(X, params=params, **draw_target(rng, criterion, 300, n_classes=n_classes))) > 5
     # Categories between them; of more classes the twin does not know their order.
     n_levels = np.zeros(135, dtype=np.uint32)

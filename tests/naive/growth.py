@@ -238,14 +238,15 @@ class Twin:
 
     def draw_subset(self, node: Node, feature: int, column: Column, number: int) -> Iterator[Split]:
         """A random number of random levels; for absolute error a random prefix of those in order."""
-        splits = list(self.list_subsets(node, feature, column))
-        if not splits:
-            return
         if self.params.criterion == "absolute_error":
-            yield splits[scale_below(number, len(splits))]
+            splits = list(self.list_subsets(node, feature, column))
+            if splits:
+                yield splits[scale_below(number, len(splits))]
             return
         rows, codes = node.rows, column.codes[node.rows]
         present = sorted(np.unique(codes), key=lambda k: (k == MISSING, k))
+        if len(present) < 2:
+            return
         stream = draw_stream(number, len(present) + 1)
         order = [k for _, k in sorted((scale_unit(stream[i]), i) for i in range(len(present)))]
         size = 1 + scale_below(stream[-1], len(present) - 1)

@@ -38,7 +38,7 @@ class SortedLists {
   const Item* items() const { return items_; }
   SortedRows list(const NodePosition& node, u32 feature) const {
     SortedRows rows;
-    rows.keyed = {find(node, node.lists, feature), node.size()};
+    rows.keyed = {entries_[is_second(node.lists)].data() + find(node, feature), node.size()};
     for (std::size_t i = node.size(); i-- > 0 && rows.keyed[i] >> 32 == kMissingCode;)
       ++rows.n_missing;
     return rows;
@@ -65,9 +65,10 @@ class SortedLists {
   // of them.
   static constexpr std::size_t kTogether = 4;
 
-  const u64* find(const NodePosition& node, NodePosition::Lists buffer, u32 feature) const {
-    const bool is_second = buffer == NodePosition::Lists::second;
-    return entries_[is_second].data() + feature * stride_ + (node.begin - begin_);
+  static bool is_second(NodePosition::Lists lists) { return lists == NodePosition::Lists::second; }
+  // Where a node's rows begin in the list of a feature.
+  std::size_t find(const NodePosition& node, u32 feature) const {
+    return feature * stride_ + (node.begin - begin_);
   }
 
   void partition_lists(const NodePosition& node, std::size_t n_left,
@@ -78,8 +79,9 @@ class SortedLists {
     u64* partitioned[kTogether];
     u64 next[kTogether];  // positions: of a row that goes left, above it of one that goes right
     for (std::size_t f = 0; f < kTogether; ++f) {
-      list[f] = find(node, node.lists, features[f]);
-      partitioned[f] = const_cast<u64*>(find(node, node.child_lists(), features[f]));
+      const std::size_t at = find(node, features[f]);
+      list[f] = entries_[is_second(node.lists)].data() + at;
+      partitioned[f] = entries_[is_second(node.child_lists())].data() + at;
       next[f] = static_cast<u64>(n_left) << 32;
     }
     for (std::size_t i = 0; i < node.size(); ++i) {
