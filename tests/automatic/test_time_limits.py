@@ -27,14 +27,18 @@ ENTRIES = {entry.name: entry for entry in PORTFOLIO}
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock on which every fit of a member takes as many seconds as it has trees or rounds, others a second."""
     found = SimpleNamespace(now=0.0)
-    fit_member = TrainingSet.fit_member
+    fit_member, continue_fit = TrainingSet.fit_member, GradientBoostingRegressor.continue_fit
 
     def fit(self: TrainingSet, member: Any, rows: Any, params: Any) -> Any:
-        before = getattr(member, "n_estimators_", 0) if getattr(member, "warm_start", False) else 0
-        found.now += getattr(member, "n_estimators", 1) - before
+        found.now += getattr(member, "n_estimators", 1)
         return fit_member(self, member, rows, params)
 
+    def boost_further(self: Any, dataset: Any, booster: Any) -> Any:
+        found.now += self.n_estimators - getattr(self, "n_estimators_", 0)
+        return continue_fit(self, dataset, booster)
+
     monkeypatch.setattr(TrainingSet, "fit_member", fit)
+    monkeypatch.setattr(GradientBoostingRegressor, "continue_fit", boost_further)
     fake = SimpleNamespace(perf_counter=lambda: found.now)
     monkeypatch.setattr(time_limits, "time", fake)
     monkeypatch.setattr(stages, "time", fake)

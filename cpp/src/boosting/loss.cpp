@@ -200,15 +200,11 @@ class MulticlassLoss final : public Loss {
 
   void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
                    double* values) const override {
-    for (std::size_t row = begin; row < end; ++row) {
-      double largest = view.scores[row], sum = 0.0;
-      for (u32 k = 1; k < n_scores_; ++k)
-        largest = std::max(largest, view.scores[k * view.stride + row]);
-      for (u32 k = 0; k < n_scores_; ++k)
-        sum += exponential(view.scores[k * view.stride + row] - largest);
-      const auto label = static_cast<std::size_t>(view.y[row]);
-      values[row - begin] = natural_log(sum) + largest - view.scores[label * view.stride + row];
-    }
+    constexpr std::size_t kSize = EightDoubles::kSize;
+    std::size_t row = begin;
+    for (; row + kSize <= end; row += kSize)
+      find_row_values<EightDoubles>(view, row, values + (row - begin));
+    for (; row < end; ++row) find_row_values<double>(view, row, values + (row - begin));
   }
 
   void find_means(double* scores, std::size_t stride, std::size_t n) const override {
@@ -251,6 +247,25 @@ class MulticlassLoss final : public Loss {
           function_.gradients(mark_equal(y, static_cast<double>(k)), share);
       store_numbers(pair.gradient, g);
       store_numbers(pair.hessian, h);
+    }
+  }
+
+  // Losses of a row, or of eight.
+  template <class Number>
+  void find_row_values(const ScoreView& view, std::size_t row, double* values) const {
+    const auto load = [&](u32 k) __attribute__((always_inline)) {
+      return load_numbers<Number>(view.scores + k * view.stride + row);
+    };
+    Number largest = load(0);
+    for (u32 k = 1; k < n_scores_; ++k) largest = take_larger(load(k), largest);
+    Number sum = exponential(load(0) - largest);
+    for (u32 k = 1; k < n_scores_; ++k) sum = sum + exponential(load(k) - largest);
+    double sums[sizeof(Number) / sizeof(double)], tops[sizeof(Number) / sizeof(double)];
+    store_numbers(sum, sums);
+    store_numbers(largest, tops);
+    for (std::size_t e = 0; e < std::size(sums); ++e) {
+      const auto label = static_cast<std::size_t>(view.y[row + e]);
+      values[e] = natural_log(sums[e]) + tops[e] - view.scores[label * view.stride + row + e];
     }
   }
 

@@ -25,6 +25,7 @@ from committee.ensembles.combining.out_of_fold import MemberFit, average_fold_pr
 
 if TYPE_CHECKING:
     from committee.data.folds import Fold, Folds
+    from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 
@@ -34,6 +35,8 @@ _MIN_GAIN = 0.003
 """Relative decrease of the loss that a stage must bring for another one, twice as expensive, to follow."""
 _MAX_LOSS_RATIO = 2.0
 """A member with this many times the loss of the best one gets no weight beside it."""
+_MOST_KEPT = 1 << 20
+"""Scores of a fold's rows up to which its state is kept between the stages, some 50 bytes for each."""
 
 
 @dataclass(frozen=True)
@@ -95,23 +98,22 @@ def boost_in_stages(
         Up to the first stage after which the schedule stops.
     """
     training.bin_table([one.estimator], n_jobs)
-    models = [clone(one.estimator).set_params(warm_start=True) for _ in folds]
+    fits = [_FoldFit(one, training, fold) for fold in folds]
     stages: list[MemberFit] = []
     losses: list[float] = []
     pilot = _TimedRounds(schedule.deadline)
-    pilot.fit(models, training, one, folds, n_jobs)
+    pilot.fit(fits, n_jobs)
     for planned in schedule.rounds:
         n_rounds = pilot.limit(planned, is_first=not stages)
         if stages and n_rounds == stages[-1].fold_models[0].n_estimators:
             break
         by_fold = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(carry_limit(_boost_fold))(model, n_rounds, training, one, fold, classes)
-            for model, fold in zip(models, folds, strict=True)
+            delayed(carry_limit(fit.boost_and_predict))(n_rounds, classes) for fit in fits
         )
         pairs = [(test, predicted) for (_, test), predicted in zip(folds, by_fold, strict=True)]
         predictions = average_fold_predictions(pairs, training.n_rows)
         # A further fit never changes trees that are there already, so that a shallow copy stays at its stage.
-        stages.append(replace(one, fold_models=[copy(model) for model in models], predictions=predictions))
+        stages.append(replace(one, fold_models=[copy(fit.model) for fit in fits], predictions=predictions))
         losses.append(measure_loss(predictions, training, classes))
         pilot.done = n_rounds
         if n_rounds < planned or schedule.should_stop(losses):
@@ -131,15 +133,12 @@ class _TimedRounds:
     def __init__(self, deadline: float | None) -> None:
         self._deadline, self._begun, self.done = deadline, time.perf_counter(), 0
 
-    def fit(self, models: list[Any], training: TrainingSet, one: MemberFit, folds: Folds, n_jobs: int) -> None:
+    def fit(self, fits: list[_FoldFit], n_jobs: int) -> None:
         """Time a few rounds, with which the first stage begins."""
         if self._deadline is None:
             return
         self.done = PILOT_ROUNDS
-        Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(carry_limit(training.fit_member))(model.set_params(n_estimators=PILOT_ROUNDS), train, one.params)
-            for model, (train, _) in zip(models, folds, strict=True)
-        )
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(carry_limit(fit.boost))(PILOT_ROUNDS) for fit in fits)
 
     def limit(self, planned: int, *, is_first: bool) -> int:
         """The rounds of a stage; as many as there are if another stage would end too late."""
@@ -149,12 +148,36 @@ class _TimedRounds:
         return limit_rounds(planned, self.done, now - self._begun, self._deadline - now, is_first=is_first)
 
 
-def _boost_fold(
-    model: Any, n_rounds: int, training: TrainingSet, one: MemberFit, fold: Fold, classes: Classes
-) -> FloatArray:
-    train, test = fold
-    training.fit_member(model.set_params(n_estimators=n_rounds), train, one.params)
-    return predict_member(model, select_rows(training.X, test), one.method, classes)
+class _FoldFit:
+    """The model of a fold, which is boosted from stage to stage.
+
+    Parameters
+    ----------
+    one : MemberFit
+        The member.
+    training : TrainingSet
+        The table and its target.
+    fold : (train, test)
+        The rows to fit, and those to predict.
+    """
+
+    def __init__(self, one: MemberFit, training: TrainingSet, fold: Fold) -> None:
+        self.model: Any = clone(one.estimator).set_params(warm_start=True)
+        self._method, (train, test) = one.method, fold
+        self._dataset = training.weigh_dataset(self.model, train, one.params)
+        self._rows = select_rows(training.X, test)
+        self._booster: Booster | None = None
+
+    def boost(self, n_rounds: int) -> None:
+        """Boost up to a number of rounds."""
+        booster = self.model.set_params(n_estimators=n_rounds).continue_fit(self._dataset, self._booster)
+        # What a large table needs while it is boosted is not kept for all folds: a warm start computes it again.
+        self._booster = booster if self._dataset.n_rows * booster.loss.n_scores <= _MOST_KEPT else None
+
+    def boost_and_predict(self, n_rounds: int, classes: Classes) -> FloatArray:
+        """Boost, and predict the rows of the fold."""
+        self.boost(n_rounds)
+        return predict_member(self.model, self._rows, self._method, classes)
 
 
 def measure_loss(predictions: FloatArray, training: TrainingSet, classes: Classes) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from committee.ensembles.boosting.fit import BaseGradientBoosting
+from committee.ensembles.boosting.continued import ContinuedBoosting
 from committee.ensembles.boosting.objective import count_present_classes, make_class_loss, make_value_loss
 from committee.ensembles.boosting.params import (
     AutoDefaults,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
 
-class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
+class GradientBoostingClassifier(BoostedClassifierMixin, ContinuedBoosting):
     """Gradient boosting for classes, with defaults that need no tuning.
 
     The score of a row is f(x) = f_0 + ν Σ_m T_m(x). Each tree T_m is grown on the first and second derivatives g, h of
@@ -206,7 +206,7 @@ class GradientBoostingClassifier(BoostedClassifierMixin, BaseGradientBoosting):
         return make_class_loss(self.loss, dataset)
 
 
-class GradientBoostingRegressor(BoostedRegressorMixin, BaseGradientBoosting):
+class GradientBoostingRegressor(BoostedRegressorMixin, ContinuedBoosting):
     """Gradient boosting for numbers, with defaults that need no tuning.
 
     As `GradientBoostingClassifier`, for squared and absolute error, quantiles, Huber's loss, deviances of Poisson,

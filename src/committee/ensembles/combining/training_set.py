@@ -131,7 +131,27 @@ class TrainingSet:
     def _fit_on_dataset(
         self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, object], grouped: bool
     ) -> EstimatorLike:
+        weights = self._weigh_rows(rows, params)
+        # Members that sample rows need the weights without class weights, to know how many rows there are.
+        samples = "sample_weight" in signature(member.fit_dataset).parameters
+        given: dict[str, object] = {"sample_weight": weights} if samples else {}
+        if grouped:
+            given["groups"] = self.groups
+        return member.fit_dataset(self._weigh_dataset(member, weights), **given)
+
+    def weigh_dataset(
+        self, member: DatasetLearner, rows: NDArray[np.intp] | None, params: Mapping[str, object]
+    ) -> Dataset:
+        """The data set that a member shares, with weights for a fit on some rows; arguments as in `fit_member`."""
+        return self._weigh_dataset(member, self._weigh_rows(rows, params))
+
+    def _weigh_dataset(self, member: DatasetLearner, weights: FloatArray | None) -> Dataset:
         dataset = self._get_dataset(member)
+        combined = member.weigh_rows(dataset.target, weights)
+        return dataset.reweighted(combined, find_row_weight(weights, combined))
+
+    def _weigh_rows(self, rows: NDArray[np.intp] | None, params: Mapping[str, object]) -> FloatArray | None:
+        """The weights of a fit on some rows; None if all are equal."""
         # With metadata routing, a member may not have requested the weights.
         weights = self.weights if params.get("sample_weight") is not None else None
         if rows is not None:
@@ -139,15 +159,7 @@ class TrainingSet:
             weights = counts if weights is None else weights * counts
             if not weights.any():
                 raise DataError("A fold has no row of positive weight to learn from.")
-        if weights is not None and (weights == weights[0]).all():
-            weights = None
-        # Members that sample rows need the weights without class weights, to know how many rows there are.
-        samples = "sample_weight" in signature(member.fit_dataset).parameters
-        given: dict[str, object] = {"sample_weight": weights} if samples else {}
-        if grouped:
-            given["groups"] = self.groups
-        combined = member.weigh_rows(dataset.target, weights)
-        return member.fit_dataset(dataset.reweighted(combined, find_row_weight(weights, combined)), **given)
+        return None if weights is not None and (weights == weights[0]).all() else weights
 
     def _get_dataset(self, member: DatasetLearner) -> Dataset:
         key = (member.task, str(member.categorical_features), member.unseen, str(member.text_columns))
