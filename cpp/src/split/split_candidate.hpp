@@ -156,6 +156,7 @@ struct SingleBoundary {
   FeatureView view;
   Boundary at{};
   u32 lane = 0;
+  u32 cut = 0;  // of a random threshold: the last bin on the left
 };
 
 // A feature's position in the node's order of features, where all are searched: by number, or with
@@ -182,6 +183,8 @@ class SplitFinder {
   virtual void scan_run(Element*, const u64*, std::span<const FeatureView>, Candidate&, u8*) {
     throw std::logic_error("not a finder of histograms");
   }
+  // A score that no split of the node exceeds, as computed; infinity: not known.
+  virtual double best_possible() const { return std::numeric_limits<double>::infinity(); }
   // Up to how many rows of the node (kMostFew at most) scan_few is the fastest way; 0: never, or
   // not allowed.
   virtual std::size_t most_few() const = 0;

@@ -91,6 +91,18 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     }
   }
 
+  // Of splits into pure children, while all that is divided is a whole number below 2^53.
+  double best_possible() const override {
+    const double w = total_weight_;
+    if constexpr (kUsesGiniSimd) {
+      const double p = accumulator_.positive(total_.data());
+      if (!limits_.bounded && w < 0x1.0p13) return p * (w - p);
+    } else if constexpr (kUsesGiniMulticlass) {
+      if (!limits_.bounded && w < 0x1.0p26 && accumulator_.outputs.size() == 1) return w;
+    }
+    return -kForbidden;
+  }
+
   std::size_t most_few() const override {
     if (!unlimited_) return 0;
     if constexpr (kUsesGiniMulticlass && !kSweepsClasses) return 0;

@@ -16,6 +16,10 @@ namespace committee {
 inline constexpr std::size_t kParallelWork = std::size_t{1}
                                              << 20;  // row-features that pay for several threads
 
+// Rows of nodes where a few features often have a split into pure children: they are drawn and
+// searched a few at a time.
+inline constexpr std::size_t kFewForPure = 12;
+
 template <class Accumulator>
 NodeLimits TreeBuilder<Accumulator>::limits_of(const Node& node) const {
   NodeLimits limits = context_.limits;
@@ -114,8 +118,14 @@ void TreeBuilder<Accumulator>::search_drawn(const Node& node, Worker& worker, Fo
   const Element* dense = node.dense ? node.dense->data() : nullptr;
   const std::size_t n_groups = context_.data.groups.size();
   std::size_t n_varying = 0;
-  while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0)) {
-    const u32 n_wanted = std::max(params_.max_features, sampler.n_drawn() + 1);
+  const bool is_small = node.size() <= kFewForPure;
+  // Equal splits go to the feature that was drawn first: once none can be better, the search ends.
+  const double enough = params_.shuffle_ties ? worker.search.finder().best_possible()
+                                             : std::numeric_limits<double>::infinity();
+  while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || n_varying == 0) &&
+         found.best.score < enough) {
+    u32 n_wanted = std::max(params_.max_features, sampler.n_drawn() + 1);
+    if (is_small) n_wanted = std::min(n_wanted, sampler.n_drawn() + kBatch);
     worker.search.draw_features(sampler, pool, n_wanted, drawn);
     // In the order of their record groups, where a run may find several features of one.
     if (n_groups > 1 && drawn.size() >= kBatch / 2 * n_groups) sort_ascending(drawn);

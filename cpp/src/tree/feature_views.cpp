@@ -3,11 +3,15 @@
 #include <bit>
 
 #include "split/threshold.hpp"
+#include "tree/growth_scratch.hpp"
 
 namespace committee {
 
 FeatureViews::FeatureViews(const GrowthPlan& plan)
-    : plan_(plan), params_(plan.params), data_(*plan.input.data) {
+    : plan_(plan),
+      params_(plan.params),
+      data_(*plan.input.data),
+      ends_(plan.input.scratch ? plan.input.scratch->caches->ends.get() : nullptr) {
   if (plan.draws_features) priorities_.resize(data_.n_cols);
 }
 
@@ -39,7 +43,11 @@ void FeatureViews::list_boundaries(const NodeNumbers& numbers, std::size_t n_row
   const auto lane = [](BinLanes lanes, std::size_t k) {
     return static_cast<u32>(std::bit_cast<u64>(lanes) >> (8 * k) & 0xFF);
   };
-  for (std::size_t k = 0; k < features.size(); ++k) {
+  const auto first_lane = static_cast<u32>(cuts.n_runs * kBatch);
+  cuts.run_sizes[cuts.n_runs++] = features.size();
+  cuts.has_more = 0;
+  std::fill_n(cuts.limits + first_lane, kBatch, u8{0});
+  for (u32 k = 0; k < features.size(); ++k) {
     const u32 lo = lane(range.lo, k), hi = lane(range.hi_next, k) - 1;
     const bool has_missing = lane(range.lo_next, k) == 0;
     varies[k] = lo != kMissingBin && (lo != hi || has_missing);
@@ -51,25 +59,48 @@ void FeatureViews::list_boundaries(const NodeNumbers& numbers, std::size_t n_row
     SingleBoundary& cut = cuts.list[cuts.n];
     fill_view(numbers, features[k], cut.view);
     cut.at = {lo, hi, false, has_missing};
-    cut.lane = static_cast<u32>(k);
+    cut.lane = first_lane + k;
     if (n_rows == 2 && cuts.n == 1) {
       if (cut.view.priority < cuts.list[0].view.priority) cuts.list[0] = cut;
       continue;
     }
     ++cuts.n;
   }
-  SplitBinSearch search;
-  for (std::size_t c = 0; c < cuts.n && params_.random_splits; ++c)
-    search.add(
-        {cuts.list[c].view.low->data(), cuts.list[c].view.high->data(), cuts.list[c].view.number},
-        cuts.list[c].at.bin, cuts.list[c].at.next);
-  search.finish();
+}
+
+// From the smallest bin and the largest one, .at.bin and .at.next, to the last bin on the left.
+void FeatureViews::draw_cuts(SingleBoundaries& cuts) const {
+  if (ends_) {
+    EndsTable::Query queries[EndsTable::kMostQueries];
+    for (std::size_t c = 0; c < cuts.n; ++c) {
+      const SingleBoundary& cut = cuts.list[c];
+      queries[c] = {cut.view.feature, cut.at.bin, cut.at.next, cut.view.number, 0};
+    }
+    ends_->answer({queries, cuts.n});
+    for (std::size_t c = 0; c < cuts.n; ++c) cuts.list[c].cut = queries[c].cut;
+    return;
+  }
+  for (std::size_t first = 0; first < cuts.n; first += kBatch) {
+    const std::size_t n = std::min<std::size_t>(kBatch, cuts.n - first);
+    SplitBinSearch search;
+    for (std::size_t c = 0; c < n; ++c) {
+      const SingleBoundary& cut = cuts.list[first + c];
+      search.add({cut.view.low->data(), cut.view.high->data(), cut.view.number}, cut.at.bin,
+                 cut.at.next);
+    }
+    search.finish();
+    for (u32 c = 0; c < n; ++c) cuts.list[first + c].cut = search.bin(c);
+  }
+}
+
+void FeatureViews::find_cuts(SingleBoundaries& cuts) const {
+  if (params_.random_splits) draw_cuts(cuts);
   for (u32 c = 0; c < cuts.n; ++c) {
     SingleBoundary& cut = cuts.list[c];
     if (cut.at.bin == cut.at.next) {  // one value, and missing ones
       cut.at.next = kNone;
     } else {
-      if (params_.random_splits) cut.at.bin = search.bin(c);
+      if (params_.random_splits) cut.at.bin = cut.cut;
       cut.at.next = cut.at.bin + 1;
       cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
     }

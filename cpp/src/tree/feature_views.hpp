@@ -3,17 +3,21 @@
 #pragma once
 #include "split/feature_sampler.hpp"
 #include "split/split_candidate.hpp"
+#include "tree/ends_table.hpp"
 #include "tree/gather_bins.hpp"
 #include "tree/growth_plan.hpp"
 
 namespace committee {
 
-// Single boundaries of a run of features.
+// Single boundaries of some runs of features; lane 8 r + k is feature k of run r.
 struct SingleBoundaries {
-  SingleBoundary list[kBatch];
-  std::size_t n = 0;
-  u32 has_more = 0;        // a bit a feature that has other boundaries besides
-  u8 limits[kBatch] = {};  // per feature: one above the last bin that goes left; 0: none
+  static constexpr std::size_t kRuns = 8;
+  SingleBoundary list[kRuns * kBatch];
+  std::size_t n = 0, n_runs = 0;
+  std::size_t run_sizes[kRuns];  // features
+  u32 has_more = 0;           // a bit a feature of the last run that has other boundaries besides
+  u8 limits[kRuns * kBatch];  // a lane: one above the last bin that goes left; 0: none
+  void clear() { n = n_runs = has_more = 0; }
 };
 
 // Of one thread at a time.
@@ -53,15 +57,19 @@ class FeatureViews {
       view.number = numbers.at(Purpose::threshold, feature);
     }
   }
-  // The cut of every feature that varies in a node of n_rows. Two rows are partitioned by any
-  // feature alike: of those only the first in the node's order is kept.
+  // Adds a run of features, and a boundary for each that varies in a node of n_rows. Two rows are
+  // partitioned by any feature alike: of those only the first in the node's order is kept.
   void list_boundaries(const NodeNumbers& numbers, std::size_t n_rows,
                        std::span<const u32> features, const BinRange& range, SingleBoundaries& cuts,
                        u8* varies) const;
+  // The cuts of all that were listed.
+  void find_cuts(SingleBoundaries& cuts) const;
+  void draw_cuts(SingleBoundaries& cuts) const;
 
   const GrowthPlan& plan_;
   const GrowParams& params_;
   const BinnedMatrix& data_;
+  const EndsTable* const ends_;  // null: none
   std::vector<u32> priorities_;  // per feature that was drawn: when
 };
 

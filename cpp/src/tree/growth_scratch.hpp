@@ -5,6 +5,7 @@
 
 #include "binning/packed_records.hpp"
 #include "committee/grower.hpp"
+#include "tree/ends_table.hpp"
 #include "tree/fast/extra_trees_levels.hpp"
 
 namespace committee {
@@ -12,6 +13,7 @@ namespace committee {
 struct TableCaches {
   std::unique_ptr<const PackedRecords> packed_records;  // null: they save too little
   std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
+  std::unique_ptr<const EndsTable> ends;  // of random thresholds in wide tables; null: none
 };
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads);
 

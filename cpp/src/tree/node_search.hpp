@@ -108,9 +108,12 @@ class TreeNodeSearch : public FeatureViews {
   // tree/search_random.hpp
   u32 scan_single_boundaries(const Rows& rows, std::span<const u32> features, Candidate& best,
                              u8* varies);
-  BinRange gather_run_bins(const Rows& rows, std::span<const u32> features);
+  BinRange gather_run_bins(const Rows& rows, std::span<const u32> features, std::size_t run = 0);
+  std::size_t scan_random_runs(const NodePosition& node, std::span<const u32> features, bool few,
+                               Candidate& best, u8* varies);
+  void take_cuts(std::span<const Item> items, Candidate& best);
   void sum_left(std::span<const Item> items, const u64* words, const u8* limits,
-                std::size_t n_features);
+                std::size_t n_features, Element* sums);
   void scan_random_thresholds(const Rows& rows, std::span<const u32> features, Candidate& best,
                               u8* varies);
   // tree/search_sorted.hpp
@@ -133,11 +136,12 @@ class TreeNodeSearch : public FeatureViews {
   std::vector<u32> listed_;                   // features that have lists, for a call
   std::vector<CategoryCell<Element>> cells_;
   std::vector<Element> wide_cells_;
-  // A word a row: the bins of the run of features that was looked at last.
+  // A word a row: the bins of the run of features that was looked at last; of several runs, one
+  // behind the other.
   AlignedBuffer<u64> run_bins_;
   u32 run_[kBatch];
   u32 n_run_ = 0;
-  std::vector<Element> run_sums_;  // kBatch cells
+  std::vector<Element> run_sums_;  // a cell a lane
   std::vector<CountLanes> lanes_;
   SingleBoundaries cuts_;
   // The smallest and the largest value of each bin of a column.
@@ -226,14 +230,15 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
       const Element* hist = dense + feature * feature_cells;
       note(k++, scan_filled(context_.numbers_of(node), feature, hist, dense_groups(feature), best));
     } else {
-      const std::size_t end = find_run_end(features, k, few);
-      const auto run = features.subspan(k, end - k);
-      const Rows rows = rows_of(node, feature);
       if (has_random_threshold(feature)) {
-        scan_single_boundaries(rows, run, best, varies + k);
+        const std::size_t end =
+            k + scan_random_runs(node, features.subspan(k), few, best, varies + k);
         for (; k < end; ++k) n_varying += varies[k];
         continue;
       }
+      const std::size_t end = find_run_end(features, k, few);
+      const auto run = features.subspan(k, end - k);
+      const Rows rows = rows_of(node, feature);
       if (few && context_.is_numeric(feature)) {
         use(Route::few_rows);
         n_varying += scan_few_rows(rows, run, best, varies + k);

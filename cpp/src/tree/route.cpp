@@ -233,6 +233,9 @@ TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_
   if (is_on(Route::extra_trees_bitmap) && params.random_splits &&
       n_classes == std::vector<u32>{2} && ExtraTreesTable::fits(*input.data))
     caches.extra_trees = std::make_unique<ExtraTreesTable>(*input.data);
+  if (params.random_splits && !params.exact && input.data->groups.size() > 1 &&
+      EndsTable::fits(*input.data))
+    caches.ends = std::make_unique<EndsTable>(*input.data->bins, n_threads);
   return caches;
 }
 

@@ -8,17 +8,22 @@
 
 namespace committee {
 
+// Words of the runs that are looked at together: they stay in the first cache.
+inline constexpr std::size_t kRunWords = 4096;
+
 template <class Accumulator>
 BinRange TreeNodeSearch<Accumulator>::gather_run_bins(const Rows& rows,
-                                                      std::span<const u32> features) {
+                                                      std::span<const u32> features,
+                                                      std::size_t run) {
   const std::size_t n = rows.items.size();
-  if (run_bins_.size() < n) run_bins_ = AlignedBuffer<u64>(n);
+  if (run_bins_.size() < n) run_bins_ = AlignedBuffer<u64>(std::max(n, kRunWords));
+  u64* const words = run_bins_.data() + run * n;
   n_run_ = static_cast<u32>(features.size());
   std::copy(features.begin(), features.end(), run_);
   const RowNumbers numbers(rows.items);
   return prefers_columns(rows, features)
-             ? gather_from_columns(data_, features, numbers, run_bins_.data())
-             : gather_from_records(rows.block, features, numbers, run_bins_.data());
+             ? gather_from_columns(data_, features, numbers, words)
+             : gather_from_records(rows.block, features, numbers, words);
 }
 
 // sums[k] = what the rows whose bin of feature k is below limits[k] add up to; limits 0 .. 255.
@@ -123,35 +128,62 @@ template <class Accumulator>
 u32 TreeNodeSearch<Accumulator>::scan_single_boundaries(const Rows& rows,
                                                         std::span<const u32> features,
                                                         Candidate& best, u8* varies) {
-  const std::size_t n = rows.items.size();
+  cuts_.clear();
   const BinRange range = gather_run_bins(rows, features);
-  const u64* words = run_bins_.data();
-  SingleBoundaries& cuts = cuts_;
-  cuts.n = cuts.has_more = 0;
-  std::fill_n(cuts.limits, kBatch, u8{0});
-  list_boundaries(rows.numbers, n, features, range, cuts, varies);
-  if (cuts.n == 0) return cuts.has_more;
+  list_boundaries(rows.numbers, rows.items.size(), features, range, cuts_, varies);
+  find_cuts(cuts_);
+  take_cuts(rows.items, best);
+  return cuts_.has_more;
+}
 
+// Features of random thresholds from the first one on, of several runs if rows are few: what one
+// run waits for is on the way while others are looked at. Returns how many.
+template <class Accumulator>
+std::size_t TreeNodeSearch<Accumulator>::scan_random_runs(const NodePosition& node,
+                                                          std::span<const u32> features, bool few,
+                                                          Candidate& best, u8* varies) {
+  const std::size_t most = std::min(SingleBoundaries::kRuns, kRunWords / node.size());
+  std::size_t k = 0;
+  cuts_.clear();
+  do {
+    const std::size_t end = find_run_end(features, k, few);
+    const auto run = features.subspan(k, end - k);
+    const BinRange range = gather_run_bins(rows_of(node, features[k]), run, cuts_.n_runs);
+    list_boundaries(context_.numbers_of(node), node.size(), run, range, cuts_, varies + k);
+    k = end;
+  } while (cuts_.n_runs < most && k < features.size() && has_random_threshold(features[k]));
+  find_cuts(cuts_);
+  take_cuts({items_ + node.begin, node.size()}, best);
+  return k;
+}
+
+// The best of the cuts that were found.
+template <class Accumulator>
+void TreeNodeSearch<Accumulator>::take_cuts(std::span<const Item> items, Candidate& best) {
+  if (cuts_.n == 0) return;
+  const std::size_t n = items.size();
   const u32 cell = accumulator_.cell();
-  run_sums_.resize(kBatch * cell);
-  Element* sums = run_sums_.data();
-  sum_left(rows.items, words, cuts.limits, features.size());
-  for (std::size_t c = 0; c < cuts.n; ++c) {
-    if (!cuts.list[c].at.missing_left) continue;
-    const u32 lane = cuts.list[c].lane;
+  run_sums_.resize(cuts_.n_runs * kBatch * cell);
+  Element* const sums = run_sums_.data();
+  for (std::size_t r = 0; r < cuts_.n_runs; ++r)
+    sum_left(items, run_bins_.data() + r * n, cuts_.limits + r * kBatch, cuts_.run_sizes[r],
+             sums + r * kBatch * cell);
+  for (std::size_t c = 0; c < cuts_.n; ++c) {
+    if (!cuts_.list[c].at.missing_left) continue;
+    const u32 lane = cuts_.list[c].lane;
+    const u64* words = run_bins_.data() + lane / kBatch * n;
     for (std::size_t i = 0; i < n; ++i) {
-      const bool missing = (words[i] >> (8 * lane) & 0xFF) == kMissingBin;
-      accumulator_.add_if(sums + lane * cell, rows.items[i], missing);
+      const bool missing = (words[i] >> (8 * (lane % kBatch)) & 0xFF) == kMissingBin;
+      accumulator_.add_if(sums + lane * cell, items[i], missing);
     }
   }
-  finder_->take_single({cuts.list, cuts.n}, sums, best);
-  return cuts.has_more;
+  finder_->take_single({cuts_.list, cuts_.n}, sums, best);
 }
 
 template <class Accumulator>
 void TreeNodeSearch<Accumulator>::sum_left(std::span<const Item> items, const u64* words,
-                                           const u8* limits, std::size_t n_features) {
-  Element* sums = run_sums_.data();
+                                           const u8* limits, std::size_t n_features,
+                                           Element* sums) {
   if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
     if (sample_.heaviest < 256) {
       BinLanes limit;

@@ -1,0 +1,131 @@
+#include "tree/ends_table.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/rng.hpp"
+#include "committee/parallel.hpp"
+
+namespace committee {
+
+namespace {
+
+bool is_single(const std::vector<double>& values) {
+  bool all = true;
+  for (const double value : values) all &= static_cast<double>(static_cast<float>(value)) == value;
+  return all;
+}
+
+// The largest number of the type that is not above a value; NaN remains.
+inline double round_down(double value, double) {
+  return value;
+}
+inline float round_down(double value, float) {
+  const float near = static_cast<float>(value);
+  const i32 bits = std::bit_cast<i32>(near);
+  const i32 below = near == 0.0f ? std::bit_cast<i32>(-0x1.0p-149f) : bits + (bits < 0 ? 1 : -1);
+  return std::bit_cast<float>(static_cast<double>(near) > value ? below : bits);
+}
+
+// How many of a group do not exceed a bar. In lanes: GCC 12 adds up comparisons in a loop wrongly.
+template <class Value, u32 kGroup>
+u32 count_up_to(const Value* group, Value bar) {
+  using Lanes [[gnu::vector_size(16)]] = Value;
+  constexpr u32 kLanes = sizeof(Lanes) / sizeof(Value);
+  decltype(Lanes{} <= Lanes{}) found{};  // minus one for each
+#pragma GCC unroll 8
+  for (u32 k = 0; k < kGroup; k += kLanes) {
+    Lanes values;
+    std::memcpy(&values, group + k, sizeof values);
+    found += values <= Lanes{} + bar;
+  }
+  i64 n = 0;
+#pragma GCC unroll 4
+  for (u32 k = 0; k < kLanes; ++k) n -= found[k];
+  return static_cast<u32>(n);
+}
+
+}  // namespace
+
+bool EndsTable::fits(const BinnedMatrix& data) {
+  return !data.entries && std::ranges::all_of(*data.bins, [](const ColumnBins& column) {
+    return std::ranges::is_sorted(column.high);
+  });
+}
+
+EndsTable::EndsTable(const std::vector<ColumnBins>& bins, int n_threads) {
+  u32 start = 0;
+  for (const ColumnBins& column : bins) {
+    starts_.push_back(start);
+    start += 1 + 2 * ((static_cast<u32>(column.high.size()) + kGroup - 1) / kGroup);
+  }
+  starts_.push_back(start);
+  const bool fits_floats = std::ranges::all_of(bins, [](const ColumnBins& column) {
+    return is_single(column.low) && is_single(column.high);
+  });
+  if (fits_floats) {
+    floats_ = fill<float>(bins, n_threads);
+  } else {
+    doubles_ = fill<double>(bins, n_threads);
+  }
+}
+
+template <class Value>
+AlignedBuffer<Value> EndsTable::fill(const std::vector<ColumnBins>& bins, int n_threads) const {
+  constexpr Value kNever = std::numeric_limits<Value>::infinity();
+  AlignedBuffer<Value> values(std::size_t{starts_.back()} * kGroup);
+  parallel_for(bins.size(), n_threads, [&](std::size_t c) {
+    Value* const first = values.data() + std::size_t{starts_[c]} * kGroup;
+    std::fill(first, values.data() + std::size_t{starts_[c + 1]} * kGroup, kNever);
+    for (u32 bin = 0; bin < bins[c].high.size(); ++bin) {
+      first[place(bin)] = static_cast<Value>(bins[c].high[bin]);
+      first[place(bin) + kGroup] = static_cast<Value>(bins[c].low[bin]);
+    }
+    for (u32 bin = kGroup - 1; bin < bins[c].high.size(); bin += kGroup)
+      first[bin / kGroup] = first[place(bin)];
+  });
+  return values;
+}
+
+void EndsTable::answer(std::span<Query> queries) const {
+  if (floats_.empty()) {
+    answer(doubles_, queries);
+  } else {
+    answer(floats_, queries);
+  }
+}
+
+template <class Value>
+void EndsTable::answer(const AlignedBuffer<Value>& values, std::span<Query> queries) const {
+  struct Search {
+    const Value* group;
+    Value bar;
+    u32 number;
+  };
+  Search searches[kMostQueries];
+  for (const Query& query : queries) {
+    const Value* const first = block(values, query.column);
+    __builtin_prefetch(first + place(query.lo) + kGroup);
+    __builtin_prefetch(first + place(query.hi));
+  }
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    const Query& query = queries[k];
+    const Value* const first = block(values, query.column);
+    const double a = first[place(query.lo) + kGroup], b = first[place(query.hi)];
+    const Value bar = round_down(a + (b - a) * scale_unit(query.number), Value{});
+    const u32 group = std::min(count_up_to<Value, kGroup>(first, bar), query.hi / kGroup);
+    searches[k] = {first + place(group * kGroup), bar, group};
+    __builtin_prefetch(searches[k].group);
+  }
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    Query& query = queries[k];
+    const Search& search = searches[k];
+    const i32 last = static_cast<i32>(search.number * kGroup +
+                                      count_up_to<Value, kGroup>(search.group, search.bar)) -
+                     1;
+    query.cut = static_cast<u32>(
+        std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
+  }
+}
+
+}  // namespace committee

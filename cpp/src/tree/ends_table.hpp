@@ -1,0 +1,56 @@
+// The ends of the bins of many columns, close together in memory: where random thresholds of a node
+// fall. A node of a wide table draws a few columns of thousands, and nearly every look at one of
+// them waits for memory, so that looks are few here, and those of all columns wait together.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "committee/binning.hpp"
+
+namespace committee {
+
+class EndsTable {
+ public:
+  // Bins of a column that occur in a node, and the node's number for it.
+  struct Query {
+    u32 column, lo, hi;
+    u64 number;
+    u32 cut;  // the answer: as draw_split_bin has it; where lo and hi are one, that
+  };
+  static constexpr std::size_t kMostQueries = 64;
+
+  // Whether the ends of every column ascend.
+  static bool fits(const BinnedMatrix& data);
+  // Categories have no ends.
+  EndsTable(const std::vector<ColumnBins>& bins, int n_threads);
+  // The loads of a later answer.
+  void prefetch(u32 column) const {
+    __builtin_prefetch(floats_.empty() ? static_cast<const void*>(block(doubles_, column))
+                                       : block(floats_, column));
+  }
+  // kMostQueries at most.
+  void answer(std::span<Query> queries) const;
+
+ private:
+  // A block a column: the largest value of each group of bins, then for each group the largest
+  // values of its bins and the smallest. Groups are filled up by infinity.
+  static constexpr u32 kGroup = 16;
+  template <class Value>
+  const Value* block(const AlignedBuffer<Value>& values, u32 column) const {
+    return values.data() + std::size_t{starts_[column]} * kGroup;
+  }
+  static std::size_t place(u32 bin) {
+    return kGroup + std::size_t{bin / kGroup} * 2 * kGroup + bin % kGroup;
+  }
+  template <class Value>
+  AlignedBuffer<Value> fill(const std::vector<ColumnBins>& bins, int n_threads) const;
+  template <class Value>
+  void answer(const AlignedBuffer<Value>& values, std::span<Query> queries) const;
+
+  std::vector<u32> starts_;  // per column, in groups
+  // Single precision where no value needs more; the other is empty.
+  AlignedBuffer<float> floats_;
+  AlignedBuffer<double> doubles_;
+};
+
+}  // namespace committee
