@@ -14,11 +14,12 @@ from committee.automatic.baseline_members import (
     LinearMember,
     NeighbourMember,
     PriorMember,
+    fit_few_steps,
     fit_two_classes,
 )
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.encoding import fit_encoding
-from committee.automatic.kernel_member import KernelMember, _measure_distances, _Ridge
+from committee.automatic.kernel_member import KernelMember, _LandmarkDistances, _measure_distances, _Ridge
 
 
 def test_the_logistic_model_is_scikit_learns() -> None:
@@ -102,7 +103,7 @@ def test_a_weight_is_so_many_rows(kind: type[BaselineMember], classify: bool) ->
 def test_the_kernel_member_is_a_ridge_with_leave_one_out_predictions() -> None:
     rng = np.random.default_rng(0)
     table, y_true = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
-    ridge = _Ridge(table, table[:15], 4.0, y_true, np.ones(40))
+    ridge = _Ridge(_LandmarkDistances.measure(table, table[:15]), 4.0, y_true, np.ones(40))
     near, far = (np.exp(_measure_distances(rows, table[:15]) / -4.0) for rows in (table[:15], table))
     root = np.linalg.cholesky(near + 1e-8 * 15 * np.eye(15))
     features = np.linalg.solve(root, far.T).T
@@ -195,3 +196,16 @@ def test_naive_bayes_takes_levels_and_gaps_it_has_not_met() -> None:
     strange = np.array([[np.nan, 9.0, np.nan], [0.0, np.nan, 99.0]])
     np.testing.assert_allclose(member.predict_proba(strange).sum(axis=1), 1.0)
     assert BayesMember(True).fit(X[:, [2]], np.zeros(150, dtype=int)).predict_proba(X[:3, [2]]).tolist() == [[1.0]] * 3
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_few_steps_are_those_of_scikit_learn(n_classes: int) -> None:
+    rng = np.random.default_rng(0)
+    table, counts = rng.normal(size=(300, 6)), rng.integers(1, 4, size=300).astype(float)
+    labels = (table @ rng.normal(size=(6, n_classes)) + rng.gumbel(size=(300, n_classes))).argmax(axis=1)
+    coef, intercept = fit_few_steps(table, np.eye(n_classes)[labels], counts, 200)
+    model = LogisticRegression(max_iter=200).fit(table, labels, sample_weight=counts)
+    np.testing.assert_allclose(coef, model.coef_, atol=1e-4)
+    np.testing.assert_allclose(intercept, model.intercept_, atol=1e-4)
+    early, _ = fit_few_steps(table, np.eye(n_classes)[labels], counts, 2)
+    assert np.abs(early - coef).max() > 1e-3

@@ -69,6 +69,14 @@ def test_quick_selections_are_the_slow_one() -> None:
         slow = select_greedily(predictions, lambda mean, y_true=y_true: -measure_log_loss(mean, y_true), 12, 1)
         quick = select_by_log_loss(predictions[:, np.arange(50), labels], np.full(50, 0.02), 13)
         np.testing.assert_array_equal(quick, slow)
+        # Rows of weight two are two rows each.
+        weights = rng.integers(1, 3, size=50)
+        likelihood = predictions[:, np.arange(50), labels]
+        repeated = np.repeat(likelihood, weights, axis=1)
+        np.testing.assert_array_equal(
+            select_by_log_loss(likelihood, weights / weights.sum(), 13),
+            select_by_log_loss(repeated, np.full(weights.sum(), 1.0 / weights.sum()), 13),
+        )
         errors = rng.normal(size=(6, 50)) + 0.3
         slow = select_greedily(errors[:, :, None], lambda mean: -float((mean**2).mean()), 12, 1)
         np.testing.assert_array_equal(select_by_squared_error(errors, np.full(50, 0.02), 13), slow)

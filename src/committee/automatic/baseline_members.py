@@ -16,7 +16,7 @@ from committee.automatic.encoding import fit_encoding
 from committee.data import Schema
 from committee.data.rows import multiply_rows
 from committee.engines.formula import ConstantTerm, LinearTerm, ModelFormula, RowFunction, refuse_formula
-from committee.losses import apply_exp, apply_sigmoid, apply_softplus
+from committee.losses import apply_exp, apply_log, apply_sigmoid, apply_softplus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
-__all__ = ["BaselineMember", "LinearMember", "NeighbourMember", "PriorMember", "fit_two_classes", "softmax"]
+__all__ = [
+    "BaselineMember",
+    "LinearMember",
+    "NeighbourMember",
+    "PriorMember",
+    "fit_few_steps",
+    "fit_two_classes",
+    "softmax",
+]
 
 _N_NEIGHBOURS = 15
 _MAX_NEIGHBOURS = 60
@@ -90,8 +98,9 @@ def fit_two_classes(table: FloatArray, y_true: FloatArray, counts: FloatArray) -
     for _ in range(_MAX_NEWTON_STEPS):
         positive = apply_sigmoid(rows @ coef)
         gradient = (counts * (positive - y_true)) @ rows + penalty * coef
-        bend = counts * np.maximum(positive * (1.0 - positive), _LEAST_BEND)
-        step = np.linalg.solve((rows * bend[:, None]).T @ rows + np.diag(penalty), gradient)
+        roots = rows * np.sqrt(counts * np.maximum(positive * (1.0 - positive), _LEAST_BEND))[:, None]
+        # The product of an array with itself takes half the time of others.
+        step = np.linalg.solve(roots.T @ roots + np.diag(penalty), gradient)
         decrease, size = 0.5 * float(gradient @ step), 1.0
         if decrease <= _NEWTON_PRECISION * float(counts.sum()):
             break
@@ -101,6 +110,77 @@ def fit_two_classes(table: FloatArray, y_true: FloatArray, counts: FloatArray) -
             break
         coef, loss = coef - size * step, new
     return coef[:-1], float(coef[-1])
+
+
+def fit_few_steps(
+    table: FloatArray, y_true: FloatArray, counts: FloatArray, max_steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and intercepts of logistic regression after a few steps of L-BFGS, for two classes of the second.
+
+    Loss, steps and tolerances are those of scikit-learn, whose checks of a table take a fifth of such a fit.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+        The encoded rows.
+    y_true : ndarray of shape (n_rows, n_classes)
+        One in the column of the class, zero in the others.
+    counts : ndarray of shape (n_rows,)
+        How many rows each counts as.
+    max_steps : int
+        The most steps.
+
+    Examples
+    --------
+    >>> table, y_true = np.array([[-1.0], [1.0]]), np.eye(2)
+    >>> coef, intercept = fit_few_steps(table, y_true, np.ones(2), 20)
+    >>> coef.round(3), np.abs(intercept.round(3))
+    (array([[0.675]]), array([0.]))
+    """
+    from scipy.optimize import minimize
+
+    rows = np.hstack([table, np.ones((len(table), 1))])
+    goal = np.ascontiguousarray(y_true.T)[1 if y_true.shape[1] == 2 else 0 :]
+    total = float(counts.sum())
+    shares, penalty = counts / total, 1.0 / (_INVERSE_PENALTY * total)
+
+    def measure(flat: FloatArray) -> tuple[float, FloatArray]:
+        coef = flat.reshape(len(goal), -1)
+        scores = (rows @ coef[0])[None] if len(goal) == 1 else (rows @ coef.T).T
+        if len(goal) == 1:
+            losses, residuals = apply_softplus(scores[0]), apply_sigmoid(scores)
+        else:
+            largest = scores.max(axis=0)
+            residuals = apply_exp(scores - largest)
+            sums = residuals.sum(axis=0)
+            residuals /= sums
+            losses = apply_log(sums) + largest
+        losses = losses - (goal * scores).sum(axis=0)
+        residuals -= goal
+        residuals *= shares
+        gradient = (rows.T @ residuals[0])[None] if len(goal) == 1 else (rows.T @ residuals.T).T
+        gradient[:, :-1] += penalty * coef[:, :-1]
+        loss = float(shares @ losses) + 0.5 * penalty * float((coef[:, :-1] ** 2).sum())
+        return loss, gradient.ravel()
+
+    options = {"maxiter": max_steps, "maxls": 50, "gtol": 1e-4, "ftol": 64 * np.finfo(float).eps}
+    start = np.zeros(goal.shape[0] * rows.shape[1])
+    found = minimize(measure, start, method="L-BFGS-B", jac=True, options=options).x.reshape(len(goal), -1)
+    return found[:, :-1], found[:, -1]
+
+
+def _fit_by_scikit_learn(
+    table: FloatArray, y_true: FloatArray, counts: FloatArray, max_steps: int
+) -> tuple[FloatArray, FloatArray]:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=max_steps)
+    with warnings.catch_warnings():
+        # A model that has nearly converged is as good a member.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(table, y_true.argmax(axis=1), sample_weight=counts)
+    return model.coef_, model.intercept_
 
 
 class BaselineMember(BaseEstimator):  # type: ignore[misc]
@@ -203,23 +283,19 @@ class LinearMember(BaselineMember):
         self.coef_, self.intercept_ = fit(table, y_true, counts)
 
     def _fit_logistic(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
-
         n_classes = y_true.shape[1]
         if n_classes == 1:
             return np.zeros((1, table.shape[1])), np.zeros(1)
-        if n_classes == 2 and self.max_steps < _MAX_STEPS and table.size * table.shape[1] <= _MAX_NEWTON_WORK:
-            coef, intercept = fit_two_classes(table, y_true[:, 1], counts)
-            return np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept
-        model = LogisticRegression(C=_INVERSE_PENALTY, max_iter=self.max_steps)
-        with warnings.catch_warnings():
-            # A model that has nearly converged is as good a member.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(table, y_true.argmax(axis=1), sample_weight=counts)
-        if n_classes > 2:
-            return model.coef_, model.intercept_
-        return np.vstack([-0.5, 0.5]) * model.coef_, np.array([-0.5, 0.5]) * model.intercept_
+        if self.max_steps >= _MAX_STEPS:
+            coef, intercept = _fit_by_scikit_learn(table, y_true, counts, self.max_steps)
+        elif n_classes == 2 and table.size * table.shape[1] <= _MAX_NEWTON_WORK:
+            single, constant = fit_two_classes(table, y_true[:, 1], counts)
+            coef, intercept = single[None], np.array([constant])
+        else:
+            coef, intercept = fit_few_steps(table, y_true, counts, self.max_steps)
+        return (
+            (coef, intercept) if n_classes > 2 else (np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept)
+        )
 
     def _fit_ridge(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = counts.sum()

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from committee.data import ClassTarget
 from committee.ensembles.combining.convex_weights import fit_convex_weights_log_loss, fit_convex_weights_squared_error
@@ -45,6 +44,7 @@ _MIN_PROBABILITY = 1e-15
 LEAST_SHARPENED, _POWERS = 1e-9, (0.5, 2.0)
 """Lower bound of probabilities that are raised to a power, and the bounds of the power."""
 _POWER_STEPS = 1 << 16
+_MAX_ROOT_STEPS, _ROOT_PRECISION = 40, 1e-6
 _ROW_MEANS = {True: (None, "neg_log_loss"), False: (None, "neg_mean_squared_error")}
 """Metrics of classes and of values that are a mean over rows; of None for values, the root is taken afterwards."""
 
@@ -114,6 +114,8 @@ class MemberCombiner:
         rows : ndarray of int
             The rows to fit the weights to.
         """
+        if len(predictions) == 1:
+            return np.ones(1)
         if self._how == "selection":
             return self._select(predictions, rows)
         weights = None if self._weights is None else self._weights[rows]
@@ -158,13 +160,17 @@ class MemberCombiner:
         logs, row_weights = apply_log(np.clip(mean[rows], LEAST_SHARPENED, None)), self._row_weights(rows)
         true = logs[np.arange(len(rows)), self._labels[rows]]
 
-        def measure(power: float) -> float:
+        def differentiate(power: float) -> tuple[float, float]:
             # The powers are bounded, so that no exponential underflows.
-            return float(row_weights @ (apply_log(apply_exp(power * logs).sum(axis=1)) - power * true))
+            shares = apply_exp(power * logs)
+            shares /= shares.sum(axis=1, keepdims=True)
+            shares *= logs
+            means = shares.sum(axis=1)
+            shares *= logs
+            return float(row_weights @ (means - true)), float(row_weights @ (shares.sum(axis=1) - means * means))
 
-        found = minimize_scalar(measure, bounds=_POWERS)
-        # Within the tolerance of the search, and without the last bits of what it minimises.
-        return round(float(found.x) * _POWER_STEPS) / _POWER_STEPS
+        # Without the last bits of what is minimised.
+        return round(_find_root(differentiate, *_POWERS) * _POWER_STEPS) / _POWER_STEPS
 
     def predict_nested(
         self, predictions: FloatArray, rows: NDArray[np.intp], folds: Folds
@@ -232,6 +238,23 @@ class MemberCombiner:
         blocks = np.empty(len(rows), dtype=np.intp)
         blocks[order] = np.arange(len(rows)) % _N_BLOCKS
         return blocks
+
+
+def _find_root(differentiate: Callable[[float], tuple[float, float]], bottom: float, top: float) -> float:
+    """Where a convex function of a number is least between two bounds, by Newton's method from one on."""
+    at, low, high = 1.0, bottom, top
+    for _ in range(_MAX_ROOT_STEPS):
+        slope, bend = differentiate(at)
+        low, high = (at, high) if slope < 0.0 else (low, at)
+        new = at - slope / bend if bend > 0.0 else at if slope == 0.0 else low if slope > 0.0 else high
+        if not low < new < high:
+            # A bound that was not tried yet, or what is between those that were.
+            end, is_bound = (high, high == top) if new >= high else (low, low == bottom)
+            new = end if is_bound or end == at else 0.5 * (low + high)
+        if abs(new - at) < _ROOT_PRECISION:
+            return new
+        at = new
+    return at
 
 
 def trace_scores(

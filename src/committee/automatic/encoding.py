@@ -105,10 +105,14 @@ def fit_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> Table
     X = make_dense(X)
     numbers = np.setdiff1d(np.arange(X.shape[1]), np.asarray(categories, dtype=np.intp))
     means, scales = np.zeros(len(numbers)), np.ones(len(numbers))
-    for k, column in enumerate(numbers):
-        known = ~np.isnan(X[:, column])
+    gaps = np.isnan(X).any(axis=0)
+    whole = ~gaps[numbers]
+    if len(X):
+        means[whole], scales[whole] = _measure_columns(X[:, numbers[whole]].T, counts)
+    for k in np.flatnonzero(~whole):
+        known = ~np.isnan(X[:, numbers[k]])
         if known.any():
-            means[k], scales[k] = _measure_column(X[known, column].astype(np.float64), counts[known])
+            means[k : k + 1], scales[k : k + 1] = _measure_columns(X[known, numbers[k]][None], counts[known])
     columns, codes = [], []
     for column in categories:
         known = ~np.isnan(X[:, column])
@@ -122,7 +126,7 @@ def fit_encoding(X: Any, counts: FloatArray, categories: Sequence[int]) -> Table
         numbers,
         means,
         scales,
-        np.flatnonzero(np.isnan(X).any(axis=0)),
+        np.flatnonzero(gaps),
         np.array(columns, dtype=np.intp),
         np.array(codes, dtype=np.intp),
     )
@@ -134,14 +138,26 @@ def make_dense(X: Any) -> NDArray[Any]:
     return dense
 
 
-def _measure_column(values: FloatArray, counts: FloatArray) -> tuple[float, float]:
-    """Mean and standard deviation; equal values get the largest magnitude instead of a deviation, zeros get one."""
-    largest = float(np.abs(values).max())
-    if largest == 0.0:
-        return 0.0, 1.0
+def _measure_columns(columns: NDArray[Any], counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and standard deviations; equal values get the largest magnitude instead of a deviation, zeros get one.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_columns, n_rows)
+        The values of each column.
+    counts : ndarray of shape (n_rows,)
+        How many rows each counts as.
+    """
+    scaled = np.array(columns, dtype=np.float64, order="C")
+    largest = np.abs(scaled).max(axis=1)
+    units = np.where(largest == 0.0, 1.0, largest)
     # Divided by the largest, so that squares do not overflow.
-    scaled = values / largest
-    mean = float(np.average(scaled, weights=counts))
-    deviation = float(np.sqrt(np.average((scaled - mean) ** 2, weights=counts)))
+    scaled /= units[:, None]
+    total = counts.sum()
+    means = (scaled * counts).sum(axis=1) / total
+    scaled -= means[:, None]
+    scaled *= scaled
+    scaled *= counts
+    deviations = np.sqrt(scaled.sum(axis=1) / total)
     # Equal values have a deviation of rounding errors only.
-    return mean * largest, (deviation * largest if deviation > 1e-9 else largest)
+    return means * units, np.where(deviations > 1e-9, deviations * units, units)

@@ -61,6 +61,11 @@ BagFraction: TypeAlias = Annotated[
     "Fraction of the members in the subset of each bag, if there are several bags.",
 ]
 
+_FACTORS = 16
+"""Probabilities of at least 1e-15 whose product is a number above zero."""
+_LEAST_GAIN = 1e-13
+"""By which a score must be better, relative to its size: more of the same mean is not."""
+
 
 def select_greedily(
     predictions: FloatArray, score: Callable[[FloatArray], float], n_rounds: int, n_init: int
@@ -112,7 +117,7 @@ def select_by_log_loss(likelihood: FloatArray, row_weights: FloatArray, n_rounds
     Parameters
     ----------
     likelihood : ndarray of shape (n_members, n_rows)
-        Probability of the true class, by each member; positive.
+        Probability of the true class, by each member; at least 1e-15.
     row_weights : ndarray of shape (n_rows,)
         Weights of the rows, with sum one.
     n_rounds : int
@@ -123,7 +128,19 @@ def select_by_log_loss(likelihood: FloatArray, row_weights: FloatArray, n_rounds
     >>> select_by_log_loss(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
     array([1, 1, 0])
     """
-    return _add_greedily(likelihood, n_rounds, lambda sums, size: apply_log(sums / size) @ row_weights)
+    n_members, n_rows = likelihood.shape
+    if not n_rows or not (row_weights == row_weights[0]).all():
+        return _add_greedily(likelihood, n_rounds, lambda sums, size: apply_log(sums / size) @ row_weights)
+    # Of equal rows the logarithm of a product is taken, a row of each of sixteen parts; ones fill the last part.
+    n_blocks = -(-n_rows // _FACTORS)
+    factors = np.ones((n_members, _FACTORS * n_blocks))
+    factors[:, :n_rows] = likelihood
+
+    def score(sums: FloatArray, size: int) -> FloatArray:
+        products = np.multiply.reduce(sums.reshape(n_members, _FACTORS, n_blocks), axis=1)
+        return np.asarray((apply_log(products).sum(axis=1) - _FACTORS * n_blocks * apply_log(np.array(size))) / n_rows)
+
+    return _add_greedily(factors, n_rounds, score)
 
 
 def select_by_squared_error(errors: FloatArray, row_weights: FloatArray, n_rounds: int) -> NDArray[np.intp]:
@@ -143,7 +160,19 @@ def select_by_squared_error(errors: FloatArray, row_weights: FloatArray, n_round
     >>> select_by_squared_error(np.array([[1.0], [-1.0], [2.0]]), np.ones(1), 4)
     array([1, 1, 0])
     """
-    return _add_greedily(errors, n_rounds, lambda sums, size: -((sums / size) ** 2) @ row_weights)
+    # The square of a sum is a sum of the products of its members, which are computed once.
+    products = (errors * row_weights) @ errors.T
+    own = products.diagonal()
+    counts = np.zeros(len(errors), dtype=np.intp)
+    best, best_counts = np.inf, counts
+    for size in range(1, n_rounds + 1):
+        beside = products @ counts
+        squares = (float(counts @ beside) + 2.0 * beside + own) / size**2
+        added = int(squares.argmin())
+        counts[added] += 1
+        if squares[added] < best * (1.0 - _LEAST_GAIN):
+            best, best_counts = float(squares[added]), counts.copy()
+    return best_counts
 
 
 def _add_greedily(
@@ -157,7 +186,7 @@ def _add_greedily(
         added = int(scores.argmax())
         total += values[added]
         counts[added] += 1
-        if scores[added] > best:
+        if scores[added] > best + _LEAST_GAIN * abs(best) or size == 1:
             best, best_counts = float(scores[added]), counts.copy()
     return best_counts
 
