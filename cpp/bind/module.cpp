@@ -23,6 +23,7 @@ void bind_boosted_predict(nb::module_& m);
 void bind_boosting_plan(nb::module_& m);
 void bind_group_losses(nb::module_& m);
 void bind_additive(nb::module_& m);
+void bind_network(nb::module_& m);
 void bind_partial_dependence(nb::module_& m);
 void bind_stump(nb::module_& m);
 void bind_permutation(nb::module_& m);
@@ -53,6 +54,7 @@ NB_MODULE(_core, m) {
   bind_boosting_plan(m);
   bind_group_losses(m);
   bind_additive(m);
+  bind_network(m);
   bind_partial_dependence(m);
   bind_stump(m);
   bind_permutation(m);

@@ -152,7 +152,7 @@ def list_rounded() -> dict[str, Any]:
     return {
         **{
             f"committee of {name}": committee.CommitteeClassifier(portfolio=[name], **usual)
-            for name in ("linear", "kernel", "naive bayes", "extra trees")
+            for name in ("linear", "kernel", "naive bayes", "extra trees", "network")
         },
         "committee": committee.CommitteeClassifier(
             portfolio=["linear", "kernel", "naive bayes", "forest", "boosting by code"], preset="fast", **usual
@@ -170,7 +170,7 @@ def list_rounded_regressors() -> dict[str, Any]:
     usual = {"categorical_features": [1, 3], "random_state": 0}
     return {
         name: committee.CommitteeRegressor(portfolio=[name], **usual)
-        for name in ("linear", "kernel", "shallow boosting of logs")
+        for name in ("linear", "kernel", "shallow boosting of logs", "network")
     }
 
 

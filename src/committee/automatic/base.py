@@ -24,7 +24,7 @@ from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
-from committee.automatic.time_limits import afford_trees, find_member_deadline, has_time
+from committee.automatic.time_limits import afford_epochs, afford_trees, find_member_deadline, has_time
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
@@ -424,11 +424,15 @@ class BaseCommittee(
         serial = (
             entry.estimator is not None
             or not uses_folds
-            or isinstance(estimator, BaselineMember)
+            or (isinstance(estimator, BaselineMember) and entry.source != "bags")
             or training.n_rows < _MIN_PARALLEL_ROWS
         )
         n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        if n_jobs > 1:
+        if entry.source == "bags":
+            if schedule.deadline is not None:
+                n_epochs = afford_epochs(estimator, training, params, len(folds), n_jobs, schedule.deadline)
+                estimator.set_params(n_epochs=max(1, n_epochs))
+        elif n_jobs > 1:
             estimator.set_params(n_jobs=1)
         # Sums in BLAS depend on the number of threads, and results must not: it gets one.
         with parallel_config(backend="threading"), limit_blas():
@@ -438,7 +442,8 @@ class BaseCommittee(
                 one.fitted = training.fit_member(estimator, None, params)
                 one.predictions = one.fitted.pop_loo_predictions()
             else:
-                predict_out_of_fold(training, [one], folds, context.classes, out_of_bag=not uses_folds, n_jobs=n_jobs)
+                options: dict[str, Any] = {"refit": entry.source != "bags", "out_of_bag": not uses_folds}
+                predict_out_of_fold(training, [one], folds, context.classes, **options, n_jobs=n_jobs)
         if context.classes is not None and not uses_folds:
             one.predictions = align_classes(one.predictions, one.fitted, context.classes)
         return [one]

@@ -36,4 +36,5 @@ def make_leaderboard(
 
 
 def _count_rounds(one: MemberFit) -> int | None:
-    return int(one.fold_models[0].n_estimators) if one.fitted is None else None
+    rounds = getattr(one.fold_models[0], "n_estimators", None) if one.fitted is None else None
+    return None if rounds is None else int(rounds)

@@ -25,7 +25,7 @@ PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
     "models in two of four folds; up to 1,000 rows in all four, and the kernel. ``'balanced'``: the portfolio, five "
-    "folds. ``'best'``: ten folds, forests of 500 trees. ``portfolio`` and ``cv`` take precedence.",
+    "folds. ``'best'``: ten folds, forests of 500 trees, and networks. ``portfolio`` and ``cv`` take precedence.",
 ]
 ExtraMembers: TypeAlias = Annotated[
     Sequence[tuple[str, Any]] | None,
@@ -50,9 +50,9 @@ TimeBudget: TypeAlias = Annotated[
     float | None,
     Interval(0.0, None, closed="neither"),
     "Seconds in which the fit is expected to end, by the time of a few rounds, trees or rows of each model: rounds of "
-    "boosting and trees of forests become fewer, to at most half of the time that is left while other models follow, "
-    "and the fit ends before a model that would take too long. A few rounds of the first model are always fitted. "
-    "None: no limit.",
+    "boosting, trees of forests and epochs of networks become fewer, to at most half of the time that is left while "
+    "other models follow, and the fit ends before a model that would take too long. A few rounds of the first model "
+    "are always fitted. None: no limit.",
 ]
 CommitteeMetric: TypeAlias = Annotated[
     Callable[..., float] | str | None,
@@ -68,9 +68,9 @@ Portfolio: TypeAlias = Annotated[
     Sequence[str] | None,
     "Names of the models to fit, in that order. None: all that suit the table: "
     + ", ".join(entry.name for entry in PORTFOLIO)
-    + ". Kernel and neighbours up to 20,000 rows; models that need a dense table not on sparse tables of over 1e8 "
-    "cells; those of words if there are texts; of logs, in place of shallow boosting, if values are positive with a "
-    "long tail.",
+    + ". Networks with the preset ``'best'`` only, from 3,000 rows; they, kernel and neighbours up to 20,000 rows; "
+    "models that need a dense table not on sparse tables of over 1e8 cells; those of words if there are texts; of "
+    "logs, in place of shallow boosting, if values are positive with a long tail.",
 ]
 CommitteeTextColumns: TypeAlias = Annotated[
     Sequence[str] | Sequence[int] | Literal["auto"] | None,

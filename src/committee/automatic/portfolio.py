@@ -11,6 +11,8 @@ A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of
     One fit for each fold and one more on all rows: for models that are cheap to fit.
 ``"loo"``
     One fit gives the leave-one-out predictions.
+``"bags"``
+    One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit.
 
 The training set of a member is a view (`views.py`): the table, the table with the words of its texts, or the table
 with the logarithm of the target. Entries whose view a table does not have are left out.
@@ -28,6 +30,7 @@ import numpy as np
 from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import KernelMember
+from committee.automatic.neural_member import NeuralMember
 from committee.automatic.presets import PRESETS, Preset, find_preset
 from committee.automatic.stages import BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
@@ -50,9 +53,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PORTFOLIO", "PRIOR", "FitContext", "PortfolioEntry", "choose_entries", "list_stages", "plan_schedule"]
 
-_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000}
-"""Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory."""
-_DENSE_MEMBERS, _MAX_DENSE_CELLS = ("linear", "kernel", "neighbours", "naive bayes"), 1e8
+_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000, "network": 20_000, "long network": 20_000}
+"""Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory, a
+network much time."""
+_MIN_NETWORK_ROWS = 3000
+"""Rows below which networks are only fitted if they are named: on fewer they did not help on new rows."""
+_DENSE_MEMBERS, _MAX_DENSE_CELLS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network"), 1e8
 """Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
 _WIDE, _WIDE_BINS = 100, 63
 """Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
@@ -75,7 +81,7 @@ class PortfolioEntry:
         Its name in the leaderboard.
     kinds : tuple of type or None
         The class of the classifier and of the regressor; None if there is none.
-    source : {"oob", "stages", "folds", "loo"}
+    source : {"oob", "stages", "folds", "loo", "bags"}
         Where its out-of-fold predictions come from.
     params : dict
         Arguments of the constructor.
@@ -90,7 +96,7 @@ class PortfolioEntry:
 
     name: str
     kinds: tuple[type[Any] | None, type[Any] | None]
-    source: Literal["oob", "stages", "folds", "loo"]
+    source: Literal["oob", "stages", "folds", "loo", "bags"]
     params: dict[str, Any] = field(default_factory=dict)
     by_code: bool = False
     view: View = "table"
@@ -154,6 +160,8 @@ class FitContext:
             return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
         if issubclass(kind, KernelMember) and preset.n_landmarks is not None and self.n_classes == 2:
             return kind(classify=self.classify, categories=self.categories, n_landmarks=preset.n_landmarks)
+        if issubclass(kind, NeuralMember):
+            return kind(classify=self.classify, categories=self.categories, seed=self.seed % (1 << 32), **entry.params)
         if issubclass(kind, BaselineMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
@@ -178,7 +186,7 @@ class FitContext:
 
     def count_fits(self, entry: PortfolioEntry, n_folds: int) -> int:
         """How often the estimator of an entry is fitted: in each fold and on all rows, or once."""
-        return n_folds + 1 if self.uses_folds(entry) else 1
+        return n_folds + (entry.source != "bags") if self.uses_folds(entry) else 1
 
 
 #: Always fitted: the baseline, which also keeps probabilities of a forest away from zero.
@@ -189,6 +197,8 @@ _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
 _FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
+_NETWORK = (NeuralMember, NeuralMember)
+_LONG = {"n_epochs": 48, "rate": 1e-2, "dropout": 0.1, "weight_decay": 0.3}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 
 PORTFOLIO = (
@@ -204,6 +214,8 @@ PORTFOLIO = (
     PortfolioEntry("boosting by code", _BOOSTING, "stages", {**_FIXED_ROUNDS, "max_leaf_nodes": 12}, by_code=True),
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
+    PortfolioEntry("network", _NETWORK, "bags"),
+    PortfolioEntry("long network", _NETWORK, "bags", _LONG),
 )
 
 
@@ -282,6 +294,8 @@ def choose_entries(
     how = find_preset(preset, n_rows)
     if how.names is not None:
         chosen = [e for e in chosen if e.name in how.names]
+    if not how.has_network or n_rows < _MIN_NETWORK_ROWS:
+        chosen = [e for e in chosen if e.source != "bags"]
     if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from committee.automatic.portfolio import PortfolioEntry
     from committee.ensembles.combining.training_set import TrainingSet
 
-__all__ = ["PILOT_ROUNDS", "afford_trees", "find_member_deadline", "has_time", "limit_rounds"]
+__all__ = ["PILOT_ROUNDS", "afford_epochs", "afford_trees", "find_member_deadline", "has_time", "limit_rounds"]
 
 PILOT_ROUNDS = 4
 """Rounds of boosting that are timed."""
 _PILOT_TREES = 4
 _MIN_TREES = 10
+_MIN_EPOCHS = 6
+"""Of a network; with fewer it is left out."""
 _SAMPLED_ROWS, _LEAST_STEP, _FEW_ROWS = 5000, 4, 4000
 """Members that are fitted as a whole are timed on some 5,000 rows, at most every fourth; not on tables of few rows."""
 _SHARE = 0.5
@@ -84,6 +86,31 @@ def afford_trees(estimator: Any, training: TrainingSet, params: dict[str, object
     return min(wanted, max(_MIN_TREES, int(affordable)))
 
 
+def afford_epochs(
+    estimator: Any, training: TrainingSet, params: dict[str, object], n_fits: int, n_jobs: int, deadline: float
+) -> int:
+    """Epochs of a network that is fitted so often, some fits at once, and ends in time; at most those that it has.
+
+    Parameters
+    ----------
+    estimator : network
+        Not fitted.
+    training : TrainingSet
+        The table and its target.
+    params : dict
+        Further arguments of `fit`.
+    n_fits, n_jobs : int
+        How often it is fitted, and how many fits run at once.
+    deadline : float
+        By the clock of `time.perf_counter`.
+    """
+    begun = time.perf_counter()
+    training.fit_member(clone(estimator).set_params(n_epochs=1), None, params)
+    now = time.perf_counter()
+    turns = -(-n_fits // n_jobs)
+    return min(int(estimator.n_epochs), int(max(0.0, deadline - now) / (turns * max(now - begun, 1e-9))))
+
+
 def has_time(
     entry: PortfolioEntry,
     estimator: Any,
@@ -95,9 +122,9 @@ def has_time(
 ) -> bool:
     """Whether a member is expected to end in time.
 
-    Boosting and forests are cut to the time that is left, and need half of the least time of the members before. The
-    others are timed by a fit on a sample of the rows; on few rows, and for members of other libraries, they are
-    expected to take the least time of the members before.
+    Boosting and forests are cut to the time that is left, and need half of the least time of the members before;
+    networks need time for some epochs in one thread. The others are timed by a fit on a sample of the rows; on few
+    rows, and for members of other libraries, they are expected to take the least time of the members before.
 
     Parameters
     ----------
@@ -119,6 +146,8 @@ def has_time(
     now, least = time.perf_counter(), min(spent[1:], default=0.0)
     if entry.source in ("stages", "oob"):
         return now + 0.5 * least <= deadline
+    if entry.source == "bags" and now <= deadline:
+        return afford_epochs(estimator, training, params, n_fits, 1, deadline) >= _MIN_EPOCHS
     if now > deadline or entry.estimator is not None or training.n_rows < _FEW_ROWS:
         return now + least <= deadline
     step = max(_LEAST_STEP, training.n_rows // _SAMPLED_ROWS)

@@ -65,6 +65,22 @@ def _check_kernel(member: Any) -> None:
     require(isinstance(member.slope_, float), "a kernel has a slope")
 
 
+def _check_network(member: Any) -> None:
+    columns, n_pieces = member.piece_columns_, len(member.piece_columns_)
+    require(is_array(columns, "i", n_pieces) and (columns >= 0).all(), "columns are counted")
+    require(is_count(member.n_columns_), "columns are counted")
+    known = is_array(member.piece_starts_, "f", n_pieces) and is_array(member.piece_widths_, "f", n_pieces)
+    require(known, "pieces have a start and a width")
+    layers = isinstance(member.coefs_, list) and isinstance(member.intercepts_, list) and len(member.coefs_) > 0
+    require(layers and len(member.coefs_) == len(member.intercepts_), "a network has layers")
+    width = _count_encoded(member) + n_pieces
+    for coef, intercept in zip(member.coefs_, member.intercepts_, strict=True):
+        require(is_array(intercept, "f", len(intercept)), "every unit must have an intercept")
+        require(is_array(coef, "f", len(intercept), width), "every unit must have a coefficient for each below")
+        width = len(intercept)
+    require(width == _count_outputs(member), "every class must have an output")
+
+
 def _check_bayes(member: Any) -> None:
     width, n_features = _count_outputs(member), len(member.n_levels_)
     counted = is_array(member.n_levels_, "i", n_features) and (member.n_levels_ >= 0).all()
@@ -123,6 +139,7 @@ BASELINE_CHECKS: dict[str, Callable[[Any], None]] = {
     "LinearMember": _check_linear,
     "NeighbourMember": _check_neighbours,
     "KernelMember": _check_kernel,
+    "NeuralMember": _check_network,
     "BayesMember": _check_bayes,
     "WordLinearMember": _check_word_linear,
     "WordBayesMember": _check_word_bayes,
