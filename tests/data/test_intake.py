@@ -17,8 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from committee import DecisionTreeRegressor
 from committee.base import CommitteeEstimator
 from committee.data import Dataset, frames, note_columns, take_in
+from committee.data.intake import take_in_rows
 from committee.exceptions import DataError
 
 pd = pytest.importorskip("pandas")
@@ -479,3 +481,17 @@ def test_pandas_is_read_alike_by_both_ways(chosen: list[str], rows: slice, monke
         else:
             np.testing.assert_array_equal(one.levels, other.levels)
             np.testing.assert_array_equal(one.codes, other.codes)
+
+
+def test_codes_are_matched_as_other_levels_are() -> None:
+    rng = np.random.default_rng(0)
+    fitted = np.column_stack([rng.integers(0, 4, size=50), rng.normal(size=50)]).astype(float)
+    odd = [-1.0, -0.0, 0.5, 3.0, 4.0, 1e300, np.inf, -np.inf, np.nan]
+    rows = np.column_stack([odd, np.zeros(len(odd))])
+    shift = np.array([7.0, 0.0])
+    found = []
+    for by in (0.0, shift):
+        tree = DecisionTreeRegressor(categorical_features=[0]).fit(fitted + by, np.zeros(50))
+        found.append(take_in_rows(tree, rows + by, tree._schema))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0][:, 0], [np.nan, 0.0, np.nan, 3.0, *[np.nan] * 5])

@@ -299,6 +299,11 @@ def _fits(column: Column, parts: tuple[str, ...]) -> bool:
 
 
 def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.float64]:
+    if column.values is not None and unseen == "missing" and _are_codes(levels):
+        # As in ensembles, whose members are fitted on codes: a number is its own code, or none.
+        numbers = column.values.astype(np.float64) + 0.0
+        numbers[~((numbers >= 0.0) & (numbers < len(levels)) & (np.floor(numbers) == numbers))] = np.nan
+        return numbers
     found, codes = column.as_levels()
     # A column that is missing throughout has no levels and so no kind.
     if len(found) and len(levels) and (found.dtype == object) != (levels.dtype == object):
@@ -314,6 +319,10 @@ def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.f
         )
     renumber = np.array([*known, -1], dtype=np.int64)
     return _codes_as_numbers(renumber[codes])
+
+
+def _are_codes(levels: AnyArray) -> bool:
+    return levels.dtype != object and np.array_equal(levels, np.arange(len(levels)))
 
 
 def _codes_as_numbers(codes: NDArray[np.int64]) -> NDArray[np.float64]:
