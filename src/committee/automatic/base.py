@@ -19,10 +19,12 @@ from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.leaderboard import format_best_score, make_leaderboard
 from committee.automatic.log_scale import back_transform
+from committee.automatic.neural_member import NeuralMember
 from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
+from committee.automatic.stacked_member import SecondLayerMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
 from committee.automatic.time_limits import afford_epochs, afford_trees, find_member_deadline, has_time
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
@@ -71,7 +73,12 @@ _MIN_PARALLEL_ROWS = 1000
 
 
 class BaseCommittee(
-    SeveralTargetsMixin, DistillationMixin, CommitteeFormulaMixin, FitCallbacksMixin, CommitteeEstimator
+    SeveralTargetsMixin,
+    SecondLayerMixin,
+    DistillationMixin,
+    CommitteeFormulaMixin,
+    FitCallbacksMixin,
+    CommitteeEstimator,
 ):
     """Base class of the AutoML classifier and regressor; a subclass sets what it predicts (`_task`)."""
 
@@ -340,18 +347,19 @@ class BaseCommittee(
         seconds: list[float] = []
         spent: list[float] = []
         losses: list[float] = []
+        last = len(entries) - 1 if not self._has_second_layer(context) else -1
         with show_progress("Committee", len(entries), verbose=int(self.verbose), estimator=self) as on_progress:
             for number, entry in enumerate(entries):
                 begun = time.perf_counter()
                 if should_stop(on_progress):
-                    break
+                    return members, seconds
                 if number > 1 and context.deadline is not None:
                     estimator, params = self._make_estimator(entry, number, views[entry.view], context)
                     n_fits = context.count_fits(entry, len(folds))
                     with limit_blas():
                         if not has_time(entry, estimator, views[entry.view], params, n_fits, spent, context.deadline):
                             break
-                limit = find_member_deadline(context.deadline, begun, is_last=number == len(entries) - 1)
+                limit = find_member_deadline(context.deadline, begun, is_last=number == last)
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.
                 comparable = losses if self.metric is None and entry.view != "logs" else []
                 schedule = replace(plan_schedule(training, context, comparable), deadline=limit)
@@ -364,6 +372,7 @@ class BaseCommittee(
                 spent.append(seconds[-1])
                 if on_progress is not None:
                     on_progress(number + 1, entry.name + format_best_score(fitted, combiner))
+        self._fit_second_layer(members, seconds, training, folds, context)
         return members, seconds
 
     def _choose_entries(
@@ -415,7 +424,8 @@ class BaseCommittee(
         """The member of an entry, or one for each stage of boosting."""
         uses_folds = context.uses_folds(entry)
         estimator, params = self._make_estimator(entry, number, training, context)
-        if entry.source == "oob" and schedule.deadline is not None:
+        is_network = isinstance(estimator, NeuralMember)
+        if entry.source in ("oob", "bags") and not is_network and schedule.deadline is not None:
             n_fits = context.count_fits(entry, len(folds))
             estimator.set_params(n_estimators=afford_trees(estimator, training, params, n_fits, schedule.deadline))
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
@@ -424,15 +434,14 @@ class BaseCommittee(
         serial = (
             entry.estimator is not None
             or not uses_folds
-            or (isinstance(estimator, BaselineMember) and entry.source != "bags")
+            or (isinstance(estimator, BaselineMember) and not is_network)
             or training.n_rows < _MIN_PARALLEL_ROWS
         )
         n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        if entry.source == "bags":
-            if schedule.deadline is not None:
-                n_epochs = afford_epochs(estimator, training, params, len(folds), n_jobs, schedule.deadline)
-                estimator.set_params(n_epochs=max(1, n_epochs))
-        elif n_jobs > 1:
+        if is_network and schedule.deadline is not None:
+            n_epochs = afford_epochs(estimator, training, params, len(folds), n_jobs, schedule.deadline)
+            estimator.set_params(n_epochs=max(1, n_epochs))
+        elif n_jobs > 1 and not is_network:
             estimator.set_params(n_jobs=1)
         # Sums in BLAS depend on the number of threads, and results must not: it gets one.
         with parallel_config(backend="threading"), limit_blas():

@@ -8,13 +8,16 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, NeighbourMember
 from committee.automatic.combination import LEAST_SHARPENED
+from committee.automatic.stacked_member import StackedMember
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
+    JoinedTerms,
     ModelFormula,
     RecodedRow,
     RowFunction,
     TableRow,
+    TakenColumns,
     add_weighted,
     refuse_formula,
 )
@@ -74,15 +77,25 @@ class CommitteeFormulaMixin(PredictorMixin):
             raise refuse_formula(self, "has the member 'neighbours' (the parameter 'portfolio' can leave it out)")
         if isinstance(member, BaselineMember):
             return member.to_formula(row)
+        known = self._schema.categories
+        if isinstance(member, StackedMember):
+            row, member = self._widen_row(member, row), member.model
+            known += (None,) * (row.width - len(known))
         own = present_member(member, None).schema
         if own.n_features != row.width:
             raise refuse_formula(self, f"has a member with {own.n_features} columns instead of {row.width}")
         tables = [
             None if whole is None or levels is None else _number_codes(len(whole), levels)
-            for whole, levels in zip(self._schema.categories, own.categories, strict=True)
+            for whole, levels in zip(known, own.categories, strict=True)
         ]
         changed = any(table is not None for table in tables)
         return present_member(member, RecodedRow(row, tuple(tables)) if changed else row)
+
+    def _widen_row(self, member: StackedMember, row: FormulaTerm) -> FormulaTerm:
+        """The row followed by the predictions of the models of the first layer."""
+        method = "predict" if member.classes is None else "predict_proba"
+        terms = [predict_term(self, self._open_member(base, row), method, member.classes) for base in member.bases]
+        return JoinedTerms((row, *(TakenColumns(t, (1,)) if t.width == 2 else t for t in terms)))
 
 
 def _number_codes(n_codes: int, levels: AnyArray) -> FloatArray:

@@ -38,6 +38,8 @@ class Preset:
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     has_network : bool
         Whether networks are fitted.
+    has_stack : bool
+        Whether there is a second layer.
     """
 
     names: tuple[str, ...] | None = None
@@ -50,6 +52,7 @@ class Preset:
     n_landmarks: int | None = None
     keeps_shallow: bool = False
     has_network: bool = False
+    has_stack: bool = False
 
 
 #: By name; ``"balanced"`` is the default.
@@ -65,7 +68,7 @@ PRESETS = {
         linear_steps=20,
     ),
     "balanced": Preset(),
-    "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True, has_network=True),
+    "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True, has_network=True, has_stack=True),
 }
 
 

@@ -133,6 +133,16 @@ def _check_logs(scale: Any) -> None:
     require(scale.lowest <= scale.highest and hasattr(scale.member, "predict"), "logarithms are predicted")
 
 
+def _check_stack(member: Any) -> None:
+    bases, classes = member.bases, member.classes
+    known = (
+        isinstance(bases, list) and len(bases) > 0 and all(hasattr(one, "predict") for one in (*bases, member.model))
+    )
+    require(known, "a second layer has a first one")
+    listed = isinstance(classes, list) and len(classes) == 1 and isinstance(classes[0], np.ndarray)
+    require(classes is None or listed, "classes are listed")
+
+
 BASELINE_CHECKS: dict[str, Callable[[Any], None]] = {
     "TableEncoding": _check_encoding,
     "PriorMember": _check_prior,
@@ -146,5 +156,6 @@ BASELINE_CHECKS: dict[str, Callable[[Any], None]] = {
     "WordEncoding": _check_words,
     "TextReader": _check_texts,
     "LogScale": _check_logs,
+    "StackedMember": _check_stack,
 }
 """The check of each class of these members and their parts, by its name in model files."""

@@ -100,6 +100,7 @@ STATES = {
     "WordEncoding": StateClass("committee.data.word_encoding", "WordEncoding"),
     "TextReader": StateClass("committee.automatic.views", "TextReader"),
     "LogScale": StateClass("committee.automatic.log_scale", "LogScale"),
+    "StackedMember": StateClass("committee.automatic.stacked_member", "StackedMember", ("bases", "model", "classes")),
 }
 
 #: Members of the automatic committee: where they live, and what they keep besides what all of them have.
