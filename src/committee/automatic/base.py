@@ -425,7 +425,7 @@ class BaseCommittee(
         uses_folds = context.uses_folds(entry)
         estimator, params = self._make_estimator(entry, number, training, context)
         is_network = isinstance(estimator, NeuralMember)
-        if entry.source in ("oob", "bags") and not is_network and schedule.deadline is not None:
+        if entry.source == "oob" and schedule.deadline is not None:
             n_fits = context.count_fits(entry, len(folds))
             estimator.set_params(n_estimators=afford_trees(estimator, training, params, n_fits, schedule.deadline))
         one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)

@@ -1,9 +1,10 @@
 """A second layer: members that see the table and the out-of-fold predictions of the other members [Wolpert1992].
 
-A member of the second layer is fitted in the folds of all others; its features are the columns of the table and the
-out-of-fold predictions of one model of each kind. New rows are predicted by these models first. Its out-of-fold
-predictions come from features that were fitted with the targets of its test rows, so that they are too good on small
-tables: of 274 rows a gain of 5 % out of fold was a loss of 11 % on new rows, from 2,000 rows on both agreed.
+Members of the second layer are fitted in the folds of all others, or have out-of-bag predictions. Their features are
+the columns of the table and the out-of-fold predictions of one model of each kind; new rows are predicted by these
+models first. Models of the first layer have seen the targets of a row that the second one is tested on, so that its
+out-of-fold predictions are too good on small tables: of 274 rows a gain of 5 % was a loss of 11 % on new rows. On six
+tables of 2,000 to 6,000 rows both gains were within a percent of each other.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ STACKED = (
     PortfolioEntry(
         "stacked extra trees",
         (ExtraTreesClassifier, ExtraTreesRegressor),
-        "bags",
-        {"n_estimators": 60, "min_samples_leaf": 3, "max_features": 0.5},
+        "oob",
+        {"n_estimators": 150, "bootstrap": True, "min_samples_leaf": 4, "max_features": 0.5},
         by_code=True,
     ),
     PortfolioEntry(
