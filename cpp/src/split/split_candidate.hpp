@@ -156,7 +156,6 @@ struct SingleBoundary {
   FeatureView view;
   Boundary at{};
   u32 lane = 0;
-  u32 cut = 0;  // of a random threshold: the last bin on the left
 };
 
 // A feature's position in the node's order of features, where all are searched: by number, or with

@@ -11,7 +11,8 @@ FeatureViews::FeatureViews(const GrowthPlan& plan)
     : plan_(plan),
       params_(plan.params),
       data_(*plan.input.data),
-      ends_(plan.input.scratch ? plan.input.scratch->caches->ends.get() : nullptr) {
+      ends_(plan.input.scratch ? plan.input.scratch->caches->ends.get() : nullptr),
+      all_numeric_(plan.input.scratch && plan.input.scratch->caches->all_numeric) {
   if (plan.draws_features) priorities_.resize(data_.n_cols);
 }
 
@@ -68,7 +69,8 @@ void FeatureViews::list_boundaries(const NodeNumbers& numbers, std::size_t n_row
   }
 }
 
-// From the smallest bin and the largest one, .at.bin and .at.next, to the last bin on the left.
+// From the smallest bin, .at.bin, and the largest one, .at.next, to the last bin on the left. Where
+// they are one it stays, else it is below the largest.
 void FeatureViews::draw_cuts(SingleBoundaries& cuts) const {
   if (ends_) {
     EndsTable::Query queries[EndsTable::kMostQueries];
@@ -77,7 +79,7 @@ void FeatureViews::draw_cuts(SingleBoundaries& cuts) const {
       queries[c] = {cut.view.feature, cut.at.bin, cut.at.next, cut.view.number, 0};
     }
     ends_->answer({queries, cuts.n});
-    for (std::size_t c = 0; c < cuts.n; ++c) cuts.list[c].cut = queries[c].cut;
+    for (std::size_t c = 0; c < cuts.n; ++c) cuts.list[c].at.bin = queries[c].cut;
     return;
   }
   for (std::size_t first = 0; first < cuts.n; first += kBatch) {
@@ -89,7 +91,7 @@ void FeatureViews::draw_cuts(SingleBoundaries& cuts) const {
                  cut.at.next);
     }
     search.finish();
-    for (u32 c = 0; c < n; ++c) cuts.list[first + c].cut = search.bin(c);
+    for (u32 c = 0; c < n; ++c) cuts.list[first + c].at.bin = search.bin(c);
   }
 }
 
@@ -100,7 +102,6 @@ void FeatureViews::find_cuts(SingleBoundaries& cuts) const {
     if (cut.at.bin == cut.at.next) {  // one value, and missing ones
       cut.at.next = kNone;
     } else {
-      if (params_.random_splits) cut.at.bin = cut.cut;
       cut.at.next = cut.at.bin + 1;
       cut.at.missing_left = cut.at.has_missing && draw_missing_left(cut.view);
     }

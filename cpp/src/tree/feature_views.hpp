@@ -70,6 +70,7 @@ class FeatureViews {
   const GrowParams& params_;
   const BinnedMatrix& data_;
   const EndsTable* const ends_;  // null: none
+  const bool all_numeric_;       // false: not known
   std::vector<u32> priorities_;  // per feature that was drawn: when
 };
 

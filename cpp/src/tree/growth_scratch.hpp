@@ -11,6 +11,7 @@
 namespace committee {
 
 struct TableCaches {
+  bool all_numeric = false;                             // no column is categorical
   std::unique_ptr<const PackedRecords> packed_records;  // null: they save too little
   std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
   std::unique_ptr<const EndsTable> ends;  // of random thresholds in wide tables; null: none

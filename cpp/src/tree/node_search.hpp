@@ -187,12 +187,13 @@ std::size_t TreeNodeSearch<Accumulator>::find_run_end(std::span<const u32> featu
                                                       bool few) const {
   const u32 feature = features[k];
   const bool is_numeric = context_.is_numeric(feature), single = has_random_threshold(feature);
+  const std::size_t last = std::min(features.size(), k + (single ? kBatch : batch_size()));
+  if (all_numeric_ && features.size() < kBatch / 2 * data_.groups.size()) return last;
   const auto fits = [&](u32 other) {
     return !(*data_.bins)[other].wide &&
            (is_numeric == context_.is_numeric(other) || !(few || params_.random_splits)) &&
            !(plan_.sorts_rows && context_.is_numeric(other));
   };
-  const std::size_t last = std::min(features.size(), k + (single ? kBatch : batch_size()));
   std::size_t end = k + 1, n_near = 1;
   for (; end < last && fits(features[end]); ++end) {
     const bool is_near = features[end] / 64 == feature / 64;

@@ -225,6 +225,8 @@ u64 find_two_valued(const BinnedMatrix& data) {
 // Only what a route that is not switched off could read.
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads) {
   TableCaches caches;
+  caches.all_numeric =
+      std::ranges::none_of(*input.data->bins, [](const auto& b) { return b.categorical; });
   const auto is_on = [&](Route route) { return params.routes >> static_cast<u32>(route) & 1; };
   const std::vector<u32>& n_classes = input.target.n_classes;
   if (is_on(Route::packed_records) && !params.random_splits && n_classes.size() == 1 &&

@@ -148,6 +148,9 @@ std::size_t TreeNodeSearch<Accumulator>::scan_random_runs(const NodePosition& no
   do {
     const std::size_t end = find_run_end(features, k, few);
     const auto run = features.subspan(k, end - k);
+    if (ends_) {
+      for (const u32 feature : run) ends_->prefetch(feature);
+    }
     const BinRange range = gather_run_bins(rows_of(node, features[k]), run, cuts_.n_runs);
     list_boundaries(context_.numbers_of(node), node.size(), run, range, cuts_, varies + k);
     k = end;
