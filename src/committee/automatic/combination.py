@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST_SHARPENED", "JackknifeEstimate", "MemberCombiner", "sharpen_probabilities", "trace_scores"]
 
-_N_ROUNDS, _N_SLOW_ROUNDS = 40, 15
-"""Rounds of greedy selection; fewer for metrics that score one mean at a time."""
+_N_ROUNDS, _N_SLOW_ROUNDS, _N_TRACED_ROUNDS = 40, 15, 15
+"""Rounds of greedy selection; fewer for metrics that score one mean at a time, and where models are traced."""
 _N_BLOCKS = 20
 """Blocks of the jackknife: the relative error of the standard error is about one sixth."""
 _MAX_TRACED_ROWS = 1000
@@ -104,7 +104,7 @@ class MemberCombiner:
         self._y_true = target_matrix(target)
         self._labels = target.labels[:, 0] if isinstance(target, ClassTarget) else None
 
-    def fit_weights(self, predictions: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def fit_weights(self, predictions: FloatArray, rows: NDArray[np.intp], n_rounds: int = _N_ROUNDS) -> FloatArray:
         """Weights of the members, non-negative and with sum one.
 
         Parameters
@@ -113,20 +113,22 @@ class MemberCombiner:
             Of each member, for all rows.
         rows : ndarray of int
             The rows to fit the weights to.
+        n_rounds : int, default=40
+            Rounds of greedy selection.
         """
         if len(predictions) == 1:
             return np.ones(1)
         if self._how == "selection":
-            return self._select(predictions, rows)
+            return self._select(predictions, rows, n_rounds)
         weights = None if self._weights is None else self._weights[rows]
         fit = fit_convex_weights_squared_error if self._labels is None else fit_convex_weights_log_loss
         return fit(list(predictions[:, rows]), self._y_true[rows], weights)
 
-    def _select(self, predictions: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
+    def _select(self, predictions: FloatArray, rows: NDArray[np.intp], n_rounds: int) -> FloatArray:
         if self._is_row_mean():
             # Only the probabilities of the true classes matter, or the errors of values.
             select = select_by_squared_error if self._labels is None else select_by_log_loss
-            counts = select(self._reduce(predictions, rows), self._row_weights(rows), _N_ROUNDS)
+            counts = select(self._reduce(predictions, rows), self._row_weights(rows), n_rounds)
         else:
             counts = select_greedily(predictions[:, rows], self._choose_score(rows), _N_SLOW_ROUNDS, 1)
         return np.asarray(counts / counts.sum())
@@ -173,7 +175,7 @@ class MemberCombiner:
         return round(_find_root(differentiate, *_POWERS) * _POWER_STEPS) / _POWER_STEPS
 
     def predict_nested(
-        self, predictions: FloatArray, rows: NDArray[np.intp], folds: Folds
+        self, predictions: FloatArray, rows: NDArray[np.intp], folds: Folds, n_rounds: int = _N_ROUNDS
     ) -> tuple[FloatArray, NDArray[np.intp]]:
         """Predictions with weights that were fitted without the predicted fold, and the rows that have them."""
         known = np.zeros(predictions.shape[1], dtype=bool)
@@ -185,7 +187,7 @@ class MemberCombiner:
             fresh = np.flatnonzero(left_out & known & np.isnan(nested[:, 0]))
             others = np.flatnonzero(known & ~left_out)
             if len(fresh) and len(others):
-                mean = sum_weighted(self.fit_weights(predictions, others), predictions)
+                mean = sum_weighted(self.fit_weights(predictions, others, n_rounds), predictions)
                 nested[fresh] = sharpen_probabilities(mean[fresh], self.fit_power(mean, others))
         return nested, np.flatnonzero(~np.isnan(nested[:, 0]))
 
@@ -297,7 +299,8 @@ def trace_scores(
     for end in range(1, len(names) + 1):
         if end < len(names) and names[end] == names[end - 1]:
             continue
-        nested, known = combiner.predict_nested(predictions[min(first, end - 1) : end], rows, halves)
+        some = predictions[min(first, end - 1) : end]
+        nested, known = combiner.predict_nested(some, rows, halves, _N_TRACED_ROUNDS)
         if len(known):
             estimate = combiner.estimate(nested, known)
             trace.append({"name": names[end - 1], "score": estimate.score, "error": estimate.error})
