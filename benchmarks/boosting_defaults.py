@@ -38,6 +38,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "15 leaves": {"max_leaf_nodes": 15},
     "depth 6": {"max_depth": 6},
     "leaves of 20 rows": {"min_samples_leaf": 20},
+    "symmetric trees": {"growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0},
     "rate 0.05": {"learning_rate": 0.05},
     "five folds": {"stopping_folds": 5},
     "one part held out": {"stopping_folds": None},

@@ -104,7 +104,8 @@ _VALUES = {
     "listwise": "rank_xendcg xendcg xe_ndcg listnet queryrmse querysoftmax",
     "plain": "gbdt gbtree",
     "leaf": "lossguide leafwise leaf_wise",
-    "level": "depthwise levelwise level_wise symmetrictree",
+    "level": "depthwise levelwise level_wise",
+    "symmetric": "symmetrictree oblivious",
 }
 _MEANT = {theirs: ours for ours, listed in _VALUES.items() for theirs in listed.split()}
 

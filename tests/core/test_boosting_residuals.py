@@ -29,7 +29,16 @@ def test_trees_are_those_of_the_textbook() -> None:
     st.integers(0, 10),
     st.sampled_from([0.0, 0.2]),
     st.sampled_from([1, 2, 3]),
-    st.sampled_from([{}, {"colsample_node": 0.5}, {"level_wise": True}, {"reg_alpha": 0.5}, {"max_depth": 2}]),
+    st.sampled_from(
+        [
+            {},
+            {"colsample_node": 0.5},
+            {"level_wise": True},
+            {"symmetric": True, "max_depth": 4},
+            {"reg_alpha": 0.5},
+            {"max_depth": 2},
+        ]
+    ),
 )
 def test_following_is_finding_anew(seed: int, missing: float, n_jobs: int, options: dict[str, Any]) -> None:
     X, y = draw_table(9000, seed, missing=missing)

@@ -50,12 +50,45 @@ def grow(X: Floats, g: Floats, h: Floats, n_leaves: int, lam: float, min_leaf: i
     return steps
 
 
+def measure_split(left: NDArray[np.bool_], g: Floats, h: Floats, lam: float, min_leaf: int) -> float:
+    """What a split of a node gains; 0 if it leaves too few rows on a side."""
+    if min(left.sum(), (~left).sum()) < min_leaf:
+        return 0.0
+    sides = sum(g[side].sum() ** 2 / (h[side].sum() + lam) for side in (left, ~left))
+    return max(0.0, float(sides - g.sum() ** 2 / (h.sum() + lam)) / 2)
+
+
+def grow_levels(X: Floats, g: Floats, h: Floats, depth: int, lam: float, min_leaf: int) -> Floats:
+    """Newton step of each row of a symmetric tree: a depth has the split with the largest sum of gains in its nodes."""
+    level = [np.arange(len(X))]
+    for _ in range(depth):
+        best, chosen = 0.0, np.zeros(len(X), dtype=bool)
+        for x in X.T:
+            seen = np.unique(x[~np.isnan(x)])
+            for cut in [*seen[:-1], *([np.inf] if np.isnan(x).any() else [])]:
+                for missing_left in (False, True) if np.isnan(x).any() and np.isfinite(cut) else (False,):
+                    left = np.where(np.isnan(x), missing_left, x <= cut)
+                    gain = sum(measure_split(left[rows], g[rows], h[rows], lam, min_leaf) for rows in level)
+                    if gain > best * (1 + 1e-9) + 1e-12:
+                        best, chosen = gain, left
+        parts = []
+        for rows in level:
+            worth = measure_split(chosen[rows], g[rows], h[rows], lam, min_leaf) > 0.0
+            parts += [rows[chosen[rows]], rows[~chosen[rows]]] if worth else [rows]
+        level = parts
+    steps = np.zeros(len(X))
+    for rows in level:
+        steps[rows] = -g[rows].sum() / (h[rows].sum() + lam)
+    return steps
+
+
 def boost(X: Floats, slopes: Slopes, baseline: float, n_rounds: int, rate: float, **tree: Any) -> Floats:
-    """Scores of the training rows after so many rounds."""
+    """Scores of the training rows after so many rounds; of symmetric trees if their depth is given."""
+    build = grow_levels if "depth" in tree else grow
     scores = np.full(len(X), baseline)
     for _ in range(n_rounds):
         g, h = slopes(scores)
-        scores = scores + rate * grow(X, g, h, **tree)
+        scores = scores + rate * build(X, g, h, **tree)
     return scores
 
 

@@ -64,15 +64,8 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
   std::vector<u32> counts;
   std::vector<u64> weights;
   rows_.count_bins(leaf.rows, feature, counts, weights);
-  ColumnView view = describe_column(feature);
-  std::vector<i64> wide_histogram;
-  i64 room[kHistogramBins];
-  if (bins_[feature].wide) {
-    rows_.sum_levels(leaf.rows, feature, wide_histogram);
-    view.histogram = wide_histogram.data();
-  } else {
-    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room);
-  }
+  ColumnRoom room;
+  ColumnView view = view_column(leaf, feature, room);
   view.counts = counts.data();
   view.weights = weights.empty() ? nullptr : weights.data();
   view.least_weight = find_least_weight(params_.min_weight_leaf, weights_.total);
@@ -134,7 +127,7 @@ void BoostingGrower::search_pairs(std::span<Siblings> pairs) {
   }
   for (const Siblings& pair : pairs)
     for (OpenLeaf* leaf : pair.leaves)
-      if (leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
+      if (pair.wanted && leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
 }
 
 // Bundles begin .. end - 1. The parts of the first leaf's histogram are added up; the second leaf's
@@ -195,19 +188,21 @@ void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) c
   if (pair.leaves[1]) subtract_entries(histogram, n, pair.leaves[1]->histogram + begin);
 }
 
-void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
-                                    BoostSplit& best) const {
+ColumnView BoostingGrower::view_column(const OpenLeaf& leaf, u32 feature, ColumnRoom& room) const {
   ColumnView view = describe_column(feature);
   if (bins_[feature].wide) {
-    std::vector<i64> histogram;
-    rows_.sum_levels(leaf.rows, feature, histogram);
-    view.histogram = histogram.data();
-    search.scan(view, best);
+    rows_.sum_levels(leaf.rows, feature, room.levels);
+    view.histogram = room.levels.data();
   } else {
-    alignas(64) i64 room[kHistogramBins];
-    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room);
-    search.scan(view, best);
+    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room.bins);
   }
+  return view;
+}
+
+void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
+                                    BoostSplit& best) const {
+  ColumnRoom room;
+  search.scan(view_column(leaf, feature, room), best);
 }
 
 // Sums of all words: of the first leaf over the histogram of any bundle, of its sibling what is
@@ -260,13 +255,18 @@ void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64
   std::sort(features.begin(), features.end());
 }
 
-// Whether a leaf may look at each feature; empty: at all of them.
+// Whether a leaf may look at each feature; empty: at all of them. Where all nodes of a depth are
+// split alike, they draw the same.
 std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
   const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
   if (!draws && !leaf.groups && tree_features_.size() == bins_.size()) return {};
   std::vector<u32> features = tree_features_;
   draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
-  draw_features(features, params_.colsample_node, leaf.key, 0);
+  if (params_.symmetric) {
+    draw_features(features, params_.colsample_node, kRootKey, leaf.depth + 1);
+  } else {
+    draw_features(features, params_.colsample_node, leaf.key, 0);
+  }
   std::vector<u8> chosen(bins_.size(), 0);
   for (const u32 f : features) {
     chosen[f] = leaf.groups ? 0 : 1;

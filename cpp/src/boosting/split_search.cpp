@@ -243,33 +243,74 @@ void NodeSearch::take(const ColumnView& column, double gain, i64 left, u32 split
   best.left = left;
 }
 
-// Categories in the order of their gradient over hessian, in which the best subset is a prefix
-// [Fisher1958]; towards zero for categories of few rows, whose ratio is mostly noise. Categories of
-// fewer rows than min_samples_level, and categories that do not occur, stay together on the right.
-// Rows are counted by weight, so that a weight means repetition.
-void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
+std::vector<std::pair<double, u32>> key_categories(const SearchPlan& plan, const ColumnView& column,
+                                                   i64 total, double n_copies) {
+  const BoostingParams& params = *plan.params;
   // Hessian of an average row.
-  const double row = static_cast<double>(plan_.halves.hessian(node_.total)) / n_copies_;
+  const double row = static_cast<double>(plan.halves.hessian(total)) / n_copies;
   const u32 n_entries = column.n_bins + (column.has_missing ? 1 : 0);
   std::vector<std::pair<double, u32>> keyed;
   for (u32 category = 0; category < n_entries; ++category) {
-    const double h = static_cast<double>(plan_.halves.hessian(column.histogram[category]));
+    const double h = static_cast<double>(plan.halves.hessian(column.histogram[category]));
     const double n_rows = column.weights
-                              ? static_cast<double>(column.weights[category]) * plan_.weight_unit
+                              ? static_cast<double>(column.weights[category]) * plan.weight_unit
                           : column.counts ? column.counts[category]
                                           : h / row;
-    const bool enough = n_rows >= params_.min_samples_level - 0.5;
+    const bool enough = n_rows >= params.min_samples_level - 0.5;
     if (column.histogram[category] == 0 || !enough) continue;
-    const double g = static_cast<double>(plan_.halves.gradient(column.histogram[category]));
-    keyed.emplace_back(find_category_key(g, h, params_.category_smooth, row), category);
+    const double g = static_cast<double>(plan.halves.gradient(column.histogram[category]));
+    keyed.emplace_back(find_category_key(g, h, params.category_smooth, row), category);
   }
+  return keyed;
+}
+
+void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
+  std::vector<std::pair<double, u32>> keyed = key_categories(plan_, column, node_.total, n_copies_);
   scan_both_ways(keyed, [&](std::span<const u32> order) { scan_prefixes(column, order, best); });
+}
+
+// Splits by category are regularised more.
+SplitBalance NodeSearch::choose_balance(const ColumnView& column) const {
+  if (!column.categorical) return balance_;
+  return make_balance((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
+}
+
+double NodeSearch::measure_side(const ColumnView& column, const SplitBalance& balance,
+                                const Side& left, double least) const {
+  if (!is_allowed(column, left)) return 0.0;
+  const double gain =
+      plan_.by_values
+          ? measure_by_values(left.sum, column.monotonic)
+          : gain_unit_ * balance.gain(static_cast<double>(plan_.halves.gradient(left.sum)),
+                                      static_cast<double>(plan_.halves.hessian(left.sum)));
+  return gain - params_.gamma > least ? gain - params_.gamma : 0.0;
+}
+
+NodeSearch::SharedGain NodeSearch::measure_shared(const ColumnView& column,
+                                                  std::span<const u32> bins, double least) const {
+  Side left;
+  for (const u32 bin : bins) left.add(column, bin);
+  return {left.sum, measure_side(column, choose_balance(column), left, least)};
+}
+
+void NodeSearch::add_gains(const ColumnView& column, std::span<const u32> bins, double least,
+                           double* totals) const {
+  const SplitBalance balance = choose_balance(column);
+  Side left;
+  double gain = 0.0;
+  for (std::size_t k = 0; k < bins.size(); ++k) {
+    // An empty bin splits as the one before it does.
+    if (column.histogram[bins[k]] != 0) {
+      left.add(column, bins[k]);
+      gain = measure_side(column, balance, left, least);
+    }
+    totals[k] += gain;
+  }
 }
 
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
                                BoostSplit& best) {
-  const SplitBalance balance =
-      make_balance((params_.reg_lambda + params_.category_l2) / plan_.hessian_unit);
+  const SplitBalance balance = choose_balance(column);
   Side left;
   i64 best_sum = 0;
   std::size_t length = 0;

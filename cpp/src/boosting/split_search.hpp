@@ -42,6 +42,16 @@ struct BoostSplit {
   }
 };
 
+struct SearchPlan;
+struct ColumnView;
+// The categories of some rows that are ordered, with their keys: by gradient over hessian, in which
+// the best subset is a prefix [Fisher1958]; towards zero for categories of few rows, whose ratio is
+// mostly noise. Categories of fewer rows than min_samples_level, and categories that do not occur,
+// stay together on the right. `total`: sum of the words of these rows. `n_copies`: rows that their
+// weight counts as, so that a weight means repetition.
+std::vector<std::pair<double, u32>> key_categories(const SearchPlan& plan, const ColumnView& column,
+                                                   i64 total, double n_copies);
+
 // Calls scan(order) with the categories in the order of their keys, and in the opposite one.
 template <class Scan>
 void scan_both_ways(std::vector<std::pair<double, u32>>& keyed, Scan&& scan) {
@@ -111,6 +121,18 @@ class NodeSearch {
   // Whether the split of rows of that sum from all others is surely worse than `best`.
   bool is_beaten(i64 sum, const BoostSplit& best) const;
 
+  // For a split that several nodes share. The sum of some bins, and what is gained if they go left:
+  // 0 where that is not allowed, or not more than `least`.
+  struct SharedGain {
+    i64 left = 0;
+    double gain = 0.0;
+  };
+  SharedGain measure_shared(const ColumnView& column, std::span<const u32> bins,
+                            double least) const;
+  // Adds to totals[k] what is gained if the first k + 1 of the bins go left.
+  void add_gains(const ColumnView& column, std::span<const u32> bins, double least,
+                 double* totals) const;
+
  private:
   SplitBalance make_balance(double l2) const;  // l2 includes what categories add
   void scan_numeric(const ColumnView& column, BoostSplit& best);
@@ -139,6 +161,9 @@ class NodeSearch {
   void scan_categories(const ColumnView& column, BoostSplit& best);
   void scan_prefixes(const ColumnView& column, std::span<const u32> order, BoostSplit& best);
   double measure_by_values(i64 left, i32 direction) const;
+  double measure_side(const ColumnView& column, const SplitBalance& balance, const Side& left,
+                      double least) const;
+  SplitBalance choose_balance(const ColumnView& column) const;
   bool is_allowed(const ColumnView& column, const Side& left) const;
   double objective(double gradient, double hessian, double value) const;
   void take(const ColumnView& column, double gain, i64 left, u32 split_bin, bool missing_left,

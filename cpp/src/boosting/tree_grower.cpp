@@ -94,10 +94,24 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   std::iota(tree_features_.begin(), tree_features_.end(), 0u);
   draw_features(tree_features_, params_.colsample_tree, 0, 0);
 
-  LeafQueue queue;
   std::unique_ptr<OpenLeaf> root = open_root();
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? root->n_rows : std::max(1u, params_.max_leaf_nodes);
+  if (params_.symmetric) {
+    grow_levels(std::move(root), most_leaves, watch);
+  } else {
+    grow_best_leaves(std::move(root), most_leaves, watch);
+  }
+  rows_.unsplit(unsplit_);
+  unsplit_.clear();
+  reclaim_histograms();
+  if (params_.ccp_alpha > 0.0) prune();
+  return std::move(tree_);
+}
+
+void BoostingGrower::grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves,
+                                      InterruptWatch& watch) {
+  LeafQueue queue;
   push(std::move(root), queue);
   QueuedLeaves leaves{*this, queue, most_leaves, watch};
   while (!grow_best_first(leaves)) {
@@ -107,11 +121,6 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
                      [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
   }
   while (!queue.empty()) close(*pop(queue));
-  rows_.unsplit(unsplit_);
-  unsplit_.clear();
-  reclaim_histograms();
-  if (params_.ccp_alpha > 0.0) prune();
-  return std::move(tree_);
 }
 
 // Best-first by gain, or by depth; equals in the order of creation.
@@ -255,7 +264,8 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     leaf.expanded = true;
     if (!needs_histograms(leaf, last)) {
       return_histogram(leaf.histogram);
-    } else if (OpenLeaf* const child = pass_histograms(leaf, splits[k], !last, pairs)) {
+    } else if (OpenLeaf* const child =
+                   pass_histograms(leaf, splits[k], !last && !params_.symmetric, pairs)) {
       std::fill_n(child->histogram, n_entries_, i64{0});
       rows_.add_rows(child->rows, child->histogram);
     }
@@ -266,13 +276,16 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
   return !too_small.empty();
 }
 
-// Leaves that have to be counted get their rows back.
+// Leaves that have to be counted get their rows back. Where all nodes of a depth are split alike,
+// such a leaf is not.
 void BoostingGrower::recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come) {
   if (leaves.empty()) return;
   std::vector<u32> rows;
   for (const OpenLeaf* leaf : leaves) rows.push_back(leaf->rows);
   rows_.unsplit(rows);
-  if (when_they_come) {
+  if (params_.symmetric) {
+    for (OpenLeaf* leaf : leaves) leaf->best = BoostSplit{};
+  } else if (when_they_come) {
     for (OpenLeaf* leaf : leaves) leaf->recount_due = true;
   } else {
     parallel_for(leaves.size(), n_threads_, [&](std::size_t l) { recount(*leaves[l]); });
@@ -379,7 +392,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   const RootSums sums = rows_.open_root({first_score_, n_scores_, tree_number_}, root->histogram);
   root->total = sums.total;
   describe_root(*root, sums);
-  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms()};
+  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms(), !params_.symmetric};
   search_pairs({&alone, 1});
   return root;
 }
@@ -392,16 +405,20 @@ u32 BoostingGrower::add_node(const OpenLeaf& leaf) {
   return tree_.add_node(static_cast<u32>(leaf.n_rows), 0.0, 0.0, none);
 }
 
-void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
-  tree_.splits[leaf->node] = describe(*leaf);
-  node_gains_[leaf->node] = leaf->best.gain;
-  for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
+void BoostingGrower::add_children(const OpenLeaf& leaf) {
+  tree_.splits[leaf.node] = describe(leaf);
+  node_gains_[leaf.node] = leaf.best.gain;
+  for (OpenLeaf* child : {leaf.left.get(), leaf.right.get()}) {
     child->node = add_node(*child);
     child->order = ++next_order_;
   }
-  split_bins_[leaf->node] = leaf->best.split_bin;
-  tree_.left[leaf->node] = leaf->left->node;
-  tree_.right[leaf->node] = leaf->right->node;
+  split_bins_[leaf.node] = leaf.best.split_bin;
+  tree_.left[leaf.node] = leaf.left->node;
+  tree_.right[leaf.node] = leaf.right->node;
+}
+
+void BoostingGrower::split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue) {
+  add_children(*leaf);
   push(std::move(leaf->left), queue);
   push(std::move(leaf->right), queue);
 }

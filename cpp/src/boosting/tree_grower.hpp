@@ -82,10 +82,19 @@ class BoostingGrower {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper};
   }
   u32 add_node(const OpenLeaf& leaf);
+  void grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves,
+                        InterruptWatch& watch);
+  // Symmetric trees (symmetric_growth.cpp).
+  struct LevelSplit;
+  void grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves, InterruptWatch& watch);
+  void split_level(std::span<OpenLeaf* const> level) const;
+  LevelSplit search_level(std::span<OpenLeaf* const> level, std::span<const NodeSearch> searches,
+                          u32 feature) const;
   std::vector<OpenLeaf*> list_next(const LeafQueue& queue, std::size_t n_left);
   LeafSplit plan_split(const OpenLeaf& leaf, bool builds);
   bool expand(std::span<OpenLeaf* const> batch, bool last);
   void recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come);
+  void add_children(const OpenLeaf& leaf);
   void split(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
   std::unique_ptr<OpenLeaf> pop(LeafQueue& queue) const;
   void push(std::unique_ptr<OpenLeaf> leaf, LeafQueue& queue);
@@ -124,6 +133,12 @@ class BoostingGrower {
   void complete_bundle(const Siblings& pair, std::size_t bundle) const;
   void find_totals(const Siblings& pair) const;
   ColumnView describe_column(u32 feature) const;
+  // What the histogram of a column is added up in, where no part of the leaf's is one.
+  struct ColumnRoom {
+    alignas(64) i64 bins[kHistogramBins];
+    std::vector<i64> levels;  // of a wide category
+  };
+  ColumnView view_column(const OpenLeaf& leaf, u32 feature, ColumnRoom& room) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
                       BoostSplit& best) const;
   void search_feature(const OpenLeaf& leaf, u32 feature, NodeSearch& search,

@@ -40,6 +40,7 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
     params.subsample = float(settings.subsample)
     params.vector_leaves = model.multi_strategy == "multi_output_tree"
     params.level_wise = model.growth == "level"
+    params.symmetric = model.growth == "symmetric"
     params.reg_lambda = float(settings.reg_lambda)
     params.reg_alpha = float(model.reg_alpha)
     params.colsample_tree = float(model.colsample_bytree)
@@ -54,6 +55,10 @@ def _check_vectors(model: Any, dataset: Dataset) -> None:
     """Refuse what trees with vector leaves do not support."""
     if model.multi_strategy != "multi_output_tree":
         return
+    if model.growth == "symmetric":
+        raise ParameterError(
+            "multi_strategy='multi_output_tree' grows no symmetric trees; set 'growth' to 'leaf' or 'level'."
+        )
     if model.monotonic_cst is not None:
         raise ParameterError("multi_strategy='multi_output_tree' knows no monotone constraints; leave them out.")
     if dataset.weights is not None and float(model.min_weight_fraction_leaf) > 0.0:

@@ -219,8 +219,10 @@ DroppedCriterion: TypeAlias = Annotated[
     "Has no effect: trees follow the loss. Accepted with a warning, as in scikit-learn 1.9.",
 ]
 GrowPolicy: TypeAlias = Annotated[
-    Literal["leaf", "level"],
-    "Split the leaf with the largest gain next, or level by level.",
+    Literal["leaf", "level", "symmetric"],
+    "Split the leaf with the largest gain next, or level by level; or split all nodes of a depth alike, by the feature "
+    "and the threshold that gain most in all of them together, as CatBoost does (``'symmetric'``; depth 6 if "
+    "``max_depth`` is left at ``'auto'``).",
 ]
 MultiStrategy: TypeAlias = Annotated[
     Literal["one_output_per_tree", "multi_output_tree"],

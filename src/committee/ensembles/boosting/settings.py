@@ -25,6 +25,8 @@ _SHARE, _FEWEST = 0.3, 4
 """Fraction of the features that a tuned node draws, and the fewest of them: tables of few columns need most of them."""
 _LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
 """Rows that a tuned leaf must keep; in small tables a tenth of all."""
+_SYMMETRIC_DEPTH = 6
+"""Depth of tuned symmetric trees, which have no limit of leaves: that of CatBoost."""
 _TREE_PARAMS = ("min_samples_split", "min_weight_fraction_leaf", "min_impurity_decrease", "ccp_alpha")
 """Parameters of a tree that are never automatic."""
 
@@ -149,6 +151,10 @@ def resolve_settings(model: Any) -> BoostingSettings:
         values["subsample"] = 1.0
     if not _is(model.max_leaf_nodes, "auto"):
         values["max_depth"] = None  # so many leaves were asked for: no limit of ours keeps trees from having them
+    if model.growth == "symmetric":
+        values["max_leaf_nodes"] = None
+        if tuned and _is(model.max_leaf_nodes, "auto"):
+            values["max_depth"] = _SYMMETRIC_DEPTH
     given = {name: getattr(model, name) for name in values}
     values |= {name: value for name, value in given.items() if not _is(value, "auto")}
     stops = _is(model.early_stopping, "auto") and values["n_iter_no_change"] is not None
