@@ -116,7 +116,7 @@ def test_a_committee_with_networks(classify: bool, tmp_path: Path, monkeypatch: 
     np.testing.assert_array_equal(getattr(load(tmp_path / "model"), predict)(X), wanted)
 
 
-def test_only_the_best_preset_has_networks() -> None:
+def test_only_the_best_preset_has_networks_and_symmetric_trees() -> None:
     names = ["network", "long network"]
     for preset, n_rows, wanted in (
         ("best", 20_000, names),
@@ -128,6 +128,7 @@ def test_only_the_best_preset_has_networks() -> None:
     ):
         found = [e.name for e in choose_entries(None, None, n_rows, preset=preset)]
         assert [name for name in found if "network" in name] == wanted
+        assert ("symmetric boosting" in found) == (preset == "best" and n_rows >= 3000)
     assert [e.name for e in choose_entries(names, None, 50_000)] == names
     assert [e.name for e in PORTFOLIO][-2:] == names  # a time budget ends with them
 

@@ -29,7 +29,7 @@ FEW = ("extra trees", "linear", "boosting")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best preset with few models, in few folds, on few rows."""
-    preset = replace(PRESETS["best"], names=FEW, n_folds=3, n_trees=20, rounds=(30,), has_network=False)
+    preset = replace(PRESETS["best"], names=FEW, n_folds=3, n_trees=20, rounds=(30,), has_slow=False)
     for where in ("committee.automatic.presets.PRESETS", "committee.automatic.base.find_preset"):
         changed: Any = {**PRESETS, "best": preset} if where.endswith("PRESETS") else lambda name, n_rows: preset
         monkeypatch.setattr(where, changed)

@@ -25,8 +25,9 @@ PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
     "models in two of four folds; up to 1,000 rows in all four, and the kernel. ``'balanced'``: the portfolio, five "
-    "folds. ``'best'``: ten folds, forests of 500 trees, and networks; from 2,000 rows on a second layer, extra-trees "
-    "and boosting of the table and the other models' predictions, unless ``portfolio`` or ``n_members`` is given. "
+    "folds. ``'best'``: ten folds, forests of 500 trees, from 3,000 rows on networks and boosting of symmetric "
+    "trees; from 2,000 rows on a second layer, extra-trees and boosting of the table and "
+    "the other models' predictions, unless ``portfolio`` or ``n_members`` is given. "
     "``portfolio`` and ``cv`` take precedence.",
 ]
 ExtraMembers: TypeAlias = Annotated[

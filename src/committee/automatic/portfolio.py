@@ -56,8 +56,9 @@ __all__ = ["PORTFOLIO", "PRIOR", "FitContext", "PortfolioEntry", "choose_entries
 _MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000, "network": 20_000, "long network": 20_000}
 """Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory, a
 network much time."""
-_MIN_NETWORK_ROWS = 3000
-"""Rows below which networks are only fitted if they are named: on fewer they did not help on new rows."""
+_MIN_SLOW_ROWS = 3000
+"""Rows below which networks and symmetric boosting are only fitted if they are named: on fewer they did not help on new
+rows."""
 _DENSE_MEMBERS, _MAX_DENSE_CELLS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network"), 1e8
 """Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
 _WIDE, _WIDE_BINS = 100, 63
@@ -197,6 +198,8 @@ _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
 _FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
+_SYMMETRIC = "symmetric boosting"
+_SYMMETRIC_TREES = {**_FIXED_ROUNDS, "growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0}
 _NETWORK = (NeuralMember, NeuralMember)
 _LONG = {"n_epochs": 48, "rate": 1e-2, "dropout": 0.1, "weight_decay": 0.3}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
@@ -214,6 +217,7 @@ PORTFOLIO = (
     PortfolioEntry("boosting by code", _BOOSTING, "stages", {**_FIXED_ROUNDS, "max_leaf_nodes": 12}, by_code=True),
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
+    PortfolioEntry(_SYMMETRIC, _BOOSTING, "stages", _SYMMETRIC_TREES),
     PortfolioEntry("network", _NETWORK, "bags"),
     PortfolioEntry("long network", _NETWORK, "bags", _LONG),
 )
@@ -294,8 +298,8 @@ def choose_entries(
     how = find_preset(preset, n_rows)
     if how.names is not None:
         chosen = [e for e in chosen if e.name in how.names]
-    if not how.has_network or n_rows < _MIN_NETWORK_ROWS:
-        chosen = [e for e in chosen if e.source != "bags"]
+    if not how.has_slow or n_rows < _MIN_SLOW_ROWS:
+        chosen = [e for e in chosen if e.source != "bags" and e.name != _SYMMETRIC]
     if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]

@@ -36,8 +36,8 @@ class Preset:
         The most landmarks of the kernel for two classes; None for the number of the member.
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
-    has_network : bool
-        Whether networks are fitted.
+    has_slow : bool
+        Whether networks and symmetric boosting are fitted.
     has_stack : bool
         Whether there is a second layer.
     """
@@ -51,7 +51,7 @@ class Preset:
     linear_steps: int | None = None
     n_landmarks: int | None = None
     keeps_shallow: bool = False
-    has_network: bool = False
+    has_slow: bool = False
     has_stack: bool = False
 
 
@@ -68,7 +68,7 @@ PRESETS = {
         linear_steps=20,
     ),
     "balanced": Preset(),
-    "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True, has_network=True, has_stack=True),
+    "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True, has_slow=True, has_stack=True),
 }
 
 
