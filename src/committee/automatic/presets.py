@@ -64,7 +64,7 @@ PRESETS = {
         n_fitted=2,
         rounds=(30, 60, 120),
         n_trees=50,
-        boosting={"learning_rate": 0.2, "max_leaf_nodes": 16, "max_features": 0.5},
+        boosting={"learning_rate": 0.2, "max_leaf_nodes": 16},
         linear_steps=20,
     ),
     "balanced": Preset(),
