@@ -95,7 +95,7 @@ DIGESTS = {
     "boosting, two classes": "4ca16a2306f3ce85",
     "boosting, three classes": "74b3b581b1a77230",
     "boosting, weighted": "c625cb10b9e94173",
-    "boosting, one tree for all": "875e28be253e2d15",
+    "boosting, one tree for all": "c173216b375ff06b",
     "boosting, squared error": "c1396ada20ee12ae",
     "boosting, huber": "511b6e2fe1ba5be4",
     "boosting, poisson": "73ac1baee06146ca",

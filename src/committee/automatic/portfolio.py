@@ -196,8 +196,7 @@ PRIOR = PortfolioEntry("prior", (PriorMember, PriorMember), "folds")
 _BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
-# Half of the features, where single models draw fewer: the mean with other members gains nothing by that.
-_FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned", "max_features": 0.5}
+_FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
 _SYMMETRIC = "symmetric boosting"
 _SYMMETRIC_TREES = {**_FIXED_ROUNDS, "growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0}

@@ -53,17 +53,6 @@ def test_scikit_learns_values_are_those_of_its_constructor() -> None:
     assert resolve_settings(GradientBoostingRegressor(n_estimators=100, max_leaf_nodes=6)).max_depth is None
 
 
-@pytest.mark.parametrize(("n_columns", "n_drawn"), [(1, 1), (3, 3), (4, 4), (10, 4), (14, 4), (20, 6), (30, 9)])
-def test_a_tuned_node_draws_three_tenths_of_the_features_and_at_least_four(n_columns: int, n_drawn: int) -> None:
-    rows = np.random.default_rng(0).normal(size=(60, n_columns))
-    tuned = GradientBoostingRegressor(n_estimators=3, defaults="tuned", early_stopping=False, random_state=0)
-    model = tuned.fit(rows, rows[:, 0])
-    assert model.max_features_ == model.estimators_[0, 0].max_features_ == n_drawn
-    written = clone(tuned).set_params(max_features=n_drawn).fit(rows, rows[:, 0])
-    assert np.array_equal(model.predict(rows), written.predict(rows))
-    assert clone(tuned).set_params(max_features=0.5).fit(rows, rows[:, 0]).max_features_ == max(1, n_columns // 2)
-
-
 def test_a_number_of_rounds_is_followed() -> None:
     model = GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, Y)
     assert model.n_estimators_ == len(model.estimators_) == len(model) == 100

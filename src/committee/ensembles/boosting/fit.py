@@ -36,6 +36,7 @@ from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
+from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import find_leaves
 from committee.losses import LossFunction
 from committee.value_checks import is_flag
@@ -443,7 +444,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             "n_estimators_": n_rounds,
             "best_iteration_": n_rounds - 1,
             "learning_rate_": settings.find_rate(dataset),
-            "max_features_": settings.count_drawn(dataset),
+            "max_features_": count_features(settings.max_features, dataset.n_features),
             "n_trees_per_iteration_": booster.trees_per_round,
             **recorded,
             # From before the first round on, or from after the last one of an earlier fit.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from committee.ensembles.boosting.objective import count_present, count_repeated
-from committee.learners.tree_params import count_features
 from committee.losses import apply_exp, apply_log
 from committee.value_checks import is_flag
 
@@ -21,8 +20,6 @@ __all__ = ["BoostingSettings", "list_tree_params", "resolve_settings"]
 _SLOW, _FAST = 0.03, 0.1
 """Automatic learning rates for at most, and at least, the numbers of rows below."""
 _RATE_ROWS = (1_000, 20_000)
-_SHARE, _FEWEST = 0.3, 4
-"""Fraction of the features that a tuned node draws, and the fewest of them: tables of few columns need most of them."""
 _LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
 """Rows that a tuned leaf must keep; in small tables a tenth of all."""
 _SYMMETRIC_DEPTH = 6
@@ -43,10 +40,8 @@ class BoostingSettings:
         Whether ``early_stopping="auto"`` chooses the number of rounds.
     refit : bool
         Whether a model whose rounds were chosen is fitted again on all rows, and without those after the best one.
-    n_estimators, max_depth, max_leaf_nodes, subsample, reg_lambda, min_child_weight, tol
+    n_estimators, max_depth, max_leaf_nodes, max_features, subsample, reg_lambda, min_child_weight, tol
         As in the constructor.
-    max_features : int, float, str or None
-        As in the constructor; "auto": by the number of features.
     learning_rate : float or None
         None: by the number of rows.
     min_samples_leaf : int, float or None
@@ -61,7 +56,7 @@ class BoostingSettings:
     n_estimators: int
     max_depth: MaxDepth
     max_leaf_nodes: MaxLeafNodes
-    max_features: MaxFeatures | Literal["auto"]
+    max_features: MaxFeatures
     subsample: float
     reg_lambda: float
     min_child_weight: float
@@ -79,12 +74,6 @@ class BoostingSettings:
         ratio = apply_log(np.asarray(_FAST / _SLOW))
         return _FAST if position == 1.0 else float(_SLOW * apply_exp(np.asarray(ratio * position)))
 
-    def count_drawn(self, dataset: Dataset) -> int:
-        """Number of features that are drawn at each node; a number that is given may be more than there are."""
-        if self.max_features != "auto":
-            return count_features(self.max_features, dataset.n_features)
-        return min(max(count_features(_SHARE, dataset.n_features), _FEWEST), dataset.n_features)
-
     def find_min_samples_leaf(self, dataset: Dataset) -> float:
         """The fewest rows of a leaf, or the fraction of all rows."""
         if self.min_samples_leaf is not None:
@@ -96,7 +85,7 @@ _TUNED: dict[str, Any] = {
     "n_estimators": 1000,
     "max_depth": None,
     "max_leaf_nodes": 31,
-    "max_features": "auto",
+    "max_features": 0.5,
     "subsample": 0.8,
     "reg_lambda": 1.0,
     "min_child_weight": 1e-3,
@@ -164,8 +153,6 @@ def resolve_settings(model: Any) -> BoostingSettings:
 def list_tree_params(model: Any, settings: BoostingSettings, dataset: Dataset) -> dict[str, Any]:
     """The parameters of the trees of a fit, as those of a `DecisionTreeRegressor`."""
     resolved = {name: getattr(settings, name) for name in ("max_depth", "max_leaf_nodes", "max_features")}
-    if settings.max_features == "auto":
-        resolved["max_features"] = settings.count_drawn(dataset)
     own = {name: getattr(model, name) for name in _TREE_PARAMS}
     return {**own, **resolved, "min_samples_leaf": settings.find_min_samples_leaf(dataset)}
 
