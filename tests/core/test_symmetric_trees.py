@@ -144,6 +144,29 @@ def test_estimators_grow_one_split_a_depth() -> None:
     assert (np.diff(constrained.predict(rows)) >= 0.0).all()
 
 
+def test_no_path_has_features_that_must_not_meet() -> None:
+    """A node that was not split at one depth has more groups open than its neighbours at the next."""
+    signs = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T.repeat(50, axis=0)
+    y = 10.0 * signs[:, 0] + (signs[:, 0] > 0.0) * 3.0 * signs[:, 1] + signs[:, 2]
+    model = GradientBoostingRegressor(n_estimators=1, growth="symmetric", max_depth=3, learning_rate=1.0)
+
+    def list_paths(groups: list[list[int]] | None) -> list[set[int]]:
+        tree = model.set_params(interaction_cst=groups).fit(signs, y).estimators_[0, 0].tree_
+        nodes: list[tuple[int, set[int]]] = [(0, set())]
+        found = []
+        while nodes:
+            node, met = nodes.pop()
+            if tree.children_left[node] < 0:
+                found.append(met)
+            else:
+                met = met | {int(tree.feature[node])}
+                nodes += [(int(child[node]), met) for child in (tree.children_left, tree.children_right)]
+        return sorted(found, key=sorted)
+
+    assert list_paths(None) == [{0, 1, 2}] * 4 + [{0, 2}] * 2
+    assert list_paths([[0, 1], [0, 2]]) == [{0, 1}] * 2 + [{0, 2}] * 2
+
+
 def test_what_does_not_go_with_them_is_refused() -> None:
     X, signal = draw_table(200, 8)
     labels = np.digitize(signal, [-0.5, 0.5])

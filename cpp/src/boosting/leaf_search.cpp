@@ -268,12 +268,16 @@ std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
     draw_features(features, params_.colsample_node, leaf.key, 0);
   }
   std::vector<u8> chosen(bins_.size(), 0);
-  for (const u32 f : features) {
-    chosen[f] = leaf.groups ? 0 : 1;
-    for (std::size_t k = 0; leaf.groups && k < leaf.groups->size(); ++k)
-      if (((*leaf.groups)[k] & feature_groups_[f][k]) != 0) chosen[f] = 1;
-  }
+  for (const u32 f : features) chosen[f] = is_open_to(leaf, f);
   return chosen;
+}
+
+// Whether a group of interactions that is still open has the feature.
+bool BoostingGrower::is_open_to(const OpenLeaf& leaf, u32 feature) const {
+  if (!leaf.groups) return true;
+  for (std::size_t k = 0; k < leaf.groups->size(); ++k)
+    if (((*leaf.groups)[k] & feature_groups_[feature][k]) != 0) return true;
+  return false;
 }
 
 }  // namespace committee

@@ -57,16 +57,28 @@ void BoostingGrower::grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t mos
   for (const auto& leaf : level) close(*leaf);
 }
 
+// What some leaf may look at: they draw the same, but nodes that were not split have more groups of
+// interactions open than others.
+std::vector<u32> BoostingGrower::list_level_features(std::span<OpenLeaf* const> level) const {
+  std::vector<u8> chosen = choose_features(*level.front());
+  for (const OpenLeaf* leaf : level) {
+    if (!leaf->groups || leaf == level.front()) continue;
+    const std::vector<u8> own = choose_features(*leaf);
+    for (std::size_t f = 0; f < own.size(); ++f) chosen[f] |= own[f];
+  }
+  std::vector<u32> features;
+  for (const std::vector<u32>& bundle : bundle_features_)
+    for (const u32 feature : bundle)
+      if (chosen.empty() || chosen[feature] != 0) features.push_back(feature);
+  return features;
+}
+
 // Finds the split of a depth; those of its leaves that it is worthwhile for have it then.
 void BoostingGrower::split_level(std::span<OpenLeaf* const> level) const {
   std::vector<NodeSearch> searches;
   searches.reserve(level.size());
   for (const OpenLeaf* leaf : level) searches.emplace_back(*plan_, describe_node(*leaf));
-  const std::vector<u8> chosen = choose_features(*level.front());
-  std::vector<u32> features;
-  for (const std::vector<u32>& bundle : bundle_features_)
-    for (const u32 feature : bundle)
-      if (chosen.empty() || chosen[feature] != 0) features.push_back(feature);
+  const std::vector<u32> features = list_level_features(level);
   std::vector<LevelSplit> found(features.size());
   const std::size_t n_gains = level.size() * features.size() * kHistogramBins;
   parallel_for(features.size(), n_gains > kMinParallelGains ? n_threads_ : 1,
@@ -83,6 +95,7 @@ void BoostingGrower::split_level(std::span<OpenLeaf* const> level) const {
   ColumnRoom room;
   for (std::size_t l = 0; l < level.size(); ++l) {
     OpenLeaf& leaf = *level[l];
+    if (!is_open_to(leaf, best->feature)) continue;
     const ColumnView view = view_column(leaf, best->feature, room);
     const NodeSearch::SharedGain own = searches[l].measure_shared(view, left, least_gain_);
     if (!(own.gain > 0.0)) continue;
@@ -124,7 +137,8 @@ BoostingGrower::LevelSplit BoostingGrower::search_level(std::span<OpenLeaf* cons
                            bool missing_left, bool has_missing) {
     totals.assign(bins.size(), 0.0);
     for (std::size_t l = 0; l < level.size(); ++l)
-      searches[l].add_gains(views[l], bins, least_gain_, totals.data());
+      if (is_open_to(*level[l], feature))
+        searches[l].add_gains(views[l], bins, least_gain_, totals.data());
     for (std::size_t k = fewest; k <= most; ++k)
       if (totals[k - 1] > best.gain)
         best = {totals[k - 1], feature,     static_cast<u32>(k),

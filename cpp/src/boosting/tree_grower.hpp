@@ -87,6 +87,7 @@ class BoostingGrower {
   // Symmetric trees (symmetric_growth.cpp).
   struct LevelSplit;
   void grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves, InterruptWatch& watch);
+  std::vector<u32> list_level_features(std::span<OpenLeaf* const> level) const;
   void split_level(std::span<OpenLeaf* const> level) const;
   LevelSplit search_level(std::span<OpenLeaf* const> level, std::span<const NodeSearch> searches,
                           u32 feature) const;
@@ -148,6 +149,7 @@ class BoostingGrower {
                       BoostSplit& best) const;
   bool may_split(const OpenLeaf& leaf) const;
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
+  bool is_open_to(const OpenLeaf& leaf, u32 feature) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;
   void prune();  // after growing: merges leaves whose gain is below ccp_alpha
   GrownTree::Split describe(const OpenLeaf& leaf) const;
