@@ -8,6 +8,7 @@ models that are run by default (see `quality_autogluon.py`).
 
 from __future__ import annotations
 
+import ast
 import os
 import time
 from pathlib import Path
@@ -112,15 +113,21 @@ def encode(contender: str, table: Any) -> Any:
 
 
 def read_words(words: list[str]) -> dict[str, Any]:
-    """Parameters from words such as ``n_members=2``.
+    """Parameters from words such as ``n_members=2``: numbers and None, other values are strings.
 
     Examples
     --------
-    >>> read_words(["preset=best", "time_budget=120"])
-    {'preset': 'best', 'time_budget': 120}
+    >>> read_words(["preset=best", "time_budget=120", "subsample=0.5", "max_features=None"])
+    {'preset': 'best', 'time_budget': 120, 'subsample': 0.5, 'max_features': None}
     """
-    given = dict(word.split("=") for word in words)
-    return {name: int(value) if value.isdigit() else value for name, value in given.items()}
+
+    def read(value: str) -> Any:
+        try:
+            return ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            return value
+
+    return {name: read(value) for name, value in (word.split("=") for word in words)}
 
 
 def make_model(contender: str, classify: bool, table: Any, threads: int) -> Any:

@@ -220,8 +220,8 @@ DroppedCriterion: TypeAlias = Annotated[
 GrowPolicy: TypeAlias = Annotated[
     Literal["leaf", "level", "symmetric"],
     "Split the leaf with the largest gain next, or level by level; or split all nodes of a depth alike, by the feature "
-    "and the threshold that gain most in all of them together, as CatBoost does (``'symmetric'``; depth 6 if "
-    "``max_depth`` is left at ``'auto'``).",
+    "and the threshold that gain most in all of them together, as CatBoost does (``'symmetric'``; the tuned "
+    "depth is 6).",
 ]
 MultiStrategy: TypeAlias = Annotated[
     Literal["one_output_per_tree", "multi_output_tree"],
