@@ -124,3 +124,23 @@ def test_large_forests_take_them_by_themselves(n_jobs: int) -> None:
             trees.predict(view, n_jobs=n_jobs).tobytes()
             == _core.testing.predict_by_path(trees, view, path="plain").tobytes()
         )
+
+
+def test_many_small_batches_take_them_in_the_end() -> None:
+    """The words pay when calls have asked for enough rows together; no call can tell."""
+    draw = Draw(n_leaves=300, grid=250, outputs=[3], counts=5)
+    trees, rng = make(draw, 12, 4, 12)
+    X = draw_rows(rng, 640, draw, 0.0)
+    wanted = _core.testing.predict_by_path(trees, X, path="plain")
+    for first in range(0, 640, 16):
+        assert trees.predict(X[first : first + 16], n_jobs=1).tobytes() == wanted[first : first + 16].tobytes()
+
+
+@pytest.mark.parametrize("n_features", [128, 129, 256, 257])
+def test_features_at_the_ends_of_the_layouts(n_features: int) -> None:
+    """The last feature is asked for, and the last class is as large as a feature may be."""
+    draw = Draw(n_leaves=90, n_features=n_features, grid=9, outputs=[n_features], counts=5)
+    trees, rng = make(draw, 6, n_features, 6)
+    X = draw_rows(rng, 700, draw, 0.0)
+    for combine in ("sum", "mean", "vote"):
+        assert_bytes_are_plain(trees, X, combine)

@@ -85,6 +85,7 @@ class Predictor {
   Trees trees_;
   std::size_t most_leaves_ = 0;
   mutable std::atomic<u32> few_rows_calls_ = 0;
+  mutable std::atomic<u64> walks_ = 0;  // rows times trees, of calls with more rows
   mutable std::once_flag sequence_made_, coded_made_, bytes_made_;
   mutable std::unique_ptr<const SplitSequence> sequence_;
   mutable std::unique_ptr<const CodedTrees> coded_;

@@ -1,5 +1,7 @@
 #include "predict/aggregate.hpp"
 
+#include "predict/read_stream.hpp"
+
 namespace committee {
 
 namespace {
@@ -111,6 +113,13 @@ void add_leaves_to(const Terms& terms, std::size_t tree, std::span<const u32> le
       for (std::size_t i = 0; i < leaves.size(); ++i)
         add(values + leaves[i] * width, out + std::size_t{rows[i]} * width);
     });
+  });
+}
+
+void read_values(const Trees& trees, std::size_t tree, std::size_t n_rows) {
+  with_values(trees, [&]<class V>(const V* values) {
+    const std::size_t first = trees.leaf_offsets[tree] * trees.width;
+    read_stream(values + first, trees.n_leaves(tree) * trees.width * sizeof(V), n_rows);
   });
 }
 

@@ -31,8 +31,11 @@ void add_leaves(const Terms& terms, std::size_t tree, std::span<const u32> leave
 void add_leaves_to(const Terms& terms, std::size_t tree, std::span<const u32> leaves,
                    const u32* rows, double* out);
 
-// The same for `mean` and `vote` where each leaf holds one class only: row i ended in classes[i],
-// whose share is 1; adding the others' 0 changes nothing.
+// Before so many rows ask for leaves of a tree.
+void read_values(const Trees& trees, std::size_t tree, std::size_t n_rows);
+
+// The same as add_leaves for `mean` and `vote` where each leaf holds one class only: row i ended in
+// classes[i], whose share is 1; adding the others' 0 changes nothing.
 void add_classes(const Terms& terms, std::size_t tree, std::span<const u32> classes, double* out,
                  std::size_t out_width);
 

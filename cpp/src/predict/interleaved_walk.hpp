@@ -38,8 +38,8 @@ template <class Stepper>
 void walk_rows(const typename Stepper::Tree& tree, const typename Stepper::Rows& rows,
                Ending ending, std::span<u32> ends) {
   const Stepper stepper{tree, rows};
-  // Most leaves of a tree with 2^d nodes lie deeper than d - 3.
-  const int first_steps = std::max(static_cast<int>(std::bit_width(tree.n_nodes)) - 3, 1);
+  // Most rows end deeper than the leaves of a complete tree with as many nodes would lie.
+  const int first_steps = static_cast<int>(std::bit_width(tree.n_nodes)) + 1;
   for (std::size_t begin = 0; begin < ends.size(); begin += kMostEnds) {
     Walks walks(begin, ends.size(), Stepper::kRoot);
     int n_steps = first_steps;

@@ -30,13 +30,16 @@ constexpr double kSequenceTreesPerColumn = 0.5;
 // With AVX2 and AVX-512 a split takes a half or a fourth of the time: all trees that have a
 // sequence are replayed. With AVX-512 codes take a sixth.
 constexpr double kWideTreesPerColumn = 0.25;
-// Where turning rows into bytes pays: trees for each feature, and walks for each node that is
-// turned into a word before the first.
+// Where turning rows into bytes pays: trees for each feature, fewer where trees are so large that
+// the caches hold their words and not their nodes, and walks for each node that is turned into a
+// word before the first.
 #if defined(__x86_64__)
 constexpr double kByteTreesPerColumn = 0.25;
 #else
 constexpr double kByteTreesPerColumn = 1.0;
 #endif
+constexpr double kLargeTreesPerColumn = 0.25;
+constexpr std::size_t kLargeNodes = 16384;
 constexpr double kByteWalksPerNode = 0.12;
 // Codes and sums of a block share the second-level cache with a tree.
 constexpr std::size_t kByteBlockRows = 16384;
@@ -178,6 +181,8 @@ void predict_bytes(const Job& job, const QuantizedTrees& bytes, std::size_t firs
   for (std::size_t t = job.first_tree; t < job.last_tree; ++t) {
     job.poll();
     const bool pure = bytes.is_pure(t) && job.terms.combine != Combine::sum;
+    bytes.read_ahead(t, n_rows, pure);
+    if (!pure) read_values(*job.terms.trees, t, n_rows);
     for (std::size_t r = 0; r < n_rows; r += kEnds) {
       const std::span<u32> ends(found.data(), std::min(kEnds, n_rows - r));
       const u8* const rows = codes.data() + r * bytes.stride();
@@ -360,10 +365,14 @@ PredictPath Predictor::choose_path(const MatrixView& x, std::size_t n_trees, int
       trees >= sequence_trees * columns && sequence()) {
     return PredictPath::sequence;
   }
-  const double walks = static_cast<double>(n_rows) * trees,
+  // Of all calls so far: what is derived by one of them is there for those that follow.
+  const u64 asked = u64{n_rows} * n_trees;
+  const double walks =
+                   static_cast<double>(walks_.fetch_add(asked, std::memory_order_relaxed) + asked),
                nodes = static_cast<double>(trees_.node_offsets[trees_.n_trees]);
-  if (trees >= kByteTreesPerColumn * columns && walks >= kByteWalksPerNode * nodes &&
-      bytes(threads_for(x, n_trees, n_jobs))) {
+  const bool large = trees_.node_offsets[trees_.n_trees] >= kLargeNodes * trees_.n_trees;
+  if (trees >= (large ? kLargeTreesPerColumn : kByteTreesPerColumn) * columns &&
+      walks >= kByteWalksPerNode * nodes && bytes(threads_for(x, n_trees, n_jobs))) {
     return PredictPath::bytes;
   }
   return PredictPath::interleaved;

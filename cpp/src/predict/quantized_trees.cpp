@@ -6,51 +6,59 @@
 
 #include "committee/parallel.hpp"
 #include "predict/interleaved_walk.hpp"
+#include "predict/read_stream.hpp"
 
 namespace committee {
 
 namespace {
 
 constexpr std::size_t kMostThresholds = 254;
+// Lines of a large tree that a walk reads and few others do.
+constexpr std::size_t kLinesPerWalk = 8;
 
-template <class Word>
+// The fields of a word, and a step: where the code of the node's feature reaches the node's own,
+// the sum carries into the position of the child. Nothing is compared.
+template <class W, int kFeature>
 struct Fields {
-  static constexpr int kBits = sizeof(Word) * 2;  // of the feature, and of the code
-  static constexpr Word kMask = (Word{1} << kBits) - 1;
-  static constexpr Word kNever = 255;  // above every code
-  static Word make(Word feature, Word code, Word half) {
-    return feature | code << kBits | half << (2 * kBits);
+  using Word = W;
+  static constexpr int kFeatureBits = kFeature;
+  static constexpr int kChildShift = sizeof(Word) == 8 ? 32 : kFeatureBits + 8;
+  static constexpr int kCodeShift = kChildShift - 8;
+  static constexpr Word kFeatureMask = (Word{1} << kFeatureBits) - 1;
+  static Word make(Word feature, Word code, Word child) {
+    return feature | code << kCodeShift | child << kChildShift;
+  }
+  static u64 step(Word word, const u8* row) {
+    return (word + (Word{row[word & kFeatureMask]} << kCodeShift)) >> kChildShift;
   }
 };
+using NarrowWord = Fields<u32, QuantizedTrees::kNarrowBits>;
+using MiddleWord = Fields<u32, QuantizedTrees::kMiddleBits>;
+using WideWord = Fields<u64, QuantizedTrees::kWideBits>;
 
 // A tree of words, and where the numbers of its leaves lie.
-template <class Word>
+template <class F>
 struct WordTree {
-  const Word* words;
-  const std::conditional_t<sizeof(Word) == 8, u32, u16>* leaves;
+  const typename F::Word* words;
+  const std::conditional_t<sizeof(typename F::Word) == 8, u32, u16>* leaves;
   std::size_t n_nodes, stride;
 };
 
 // kClasses: rows end in the class of a pure leaf, not in its number.
-template <class Word, bool kClasses>
+template <class F, bool kClasses>
 struct ByteStepper {
-  using Tree = WordTree<Word>;
+  using Tree = WordTree<F>;
   using Rows = const u8*;
   using Row = const u8*;
-  static constexpr u32 kRoot = 1;
+  static constexpr u32 kRoot = 0;
   const Tree tree;
   const u8* rows;
 
   Row row(std::size_t r) const { return rows + r * tree.stride; }
   void fetch(Row) const {}
-  u64 step(u64 at, Row row) const {
-    using F = Fields<Word>;
-    const Word word = tree.words[at];
-    const Word code = row[word & F::kMask];
-    return u64{word >> (2 * F::kBits)} * 2 + (code >= (word >> F::kBits & F::kMask));
-  }
+  u64 step(u64 at, Row row) const { return F::step(tree.words[at], row); }
   u32 end(u32 at, Ending) const {
-    if constexpr (kClasses) return static_cast<u32>(tree.words[at] & Fields<Word>::kMask);
+    if constexpr (kClasses) return static_cast<u32>(tree.words[at] & F::kFeatureMask);
     return tree.leaves[at];
   }
 };
@@ -142,38 +150,38 @@ std::vector<u16> list_classes(const Trees& trees, std::size_t tree) {
 
 // The words of a tree, with the number of a threshold where its code will be. False: there are too
 // many. Which nodes are leaves is a coin toss: nothing here branches on it.
-template <class T, class Word, class Leaf>
+template <class F, class T, class Leaf>
 bool write_words(const Trees& trees, std::size_t tree, const std::vector<u16>& classes,
-                 ThresholdSets<T>& sets, Word* words, Leaf* leaves) {
-  using F = Fields<Word>;
+                 ThresholdSets<T>& sets, typename F::Word* words, Leaf* leaves) {
+  using Word = typename F::Word;
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes) + trees.node_offsets[tree];
   const u16 none = 0;
   const u16* const shown = classes.empty() ? &none : classes.data();
   const u32 n_features = static_cast<u32>(trees.n_features);
   bool has_room = true;
-  words[0] = leaves[0] = 0;
-  for (std::size_t at = 1; at <= trees.n_nodes(tree); ++at) {
-    const Node<T>& node = nodes[at - 1];
+  for (std::size_t at = 0; at < trees.n_nodes(tree); ++at) {
+    const Node<T>& node = nodes[at];
     const bool is_leaf = node.is_leaf();
     const u32 number =
         sets[is_leaf ? n_features : node.feature()].find_number(is_leaf ? T{0} : node.threshold);
     has_room &= number != ThresholdSet<T>::kNoRoom;
     const u32 leaf = is_leaf ? node.left : 0;
-    const Word least = at % 2 == 0 ? F::kNever : 0, half = (Word{node.left} + 1) / 2;
     words[at] = F::make(is_leaf ? shown[classes.empty() ? 0 : leaf] : node.feature(),
-                        is_leaf ? least : Word{number}, is_leaf ? static_cast<Word>(at / 2) : half);
+                        is_leaf ? Word{0} : Word{number},
+                        is_leaf ? static_cast<Word>(at) : Word{node.left});
     leaves[at] = static_cast<Leaf>(leaf);
   }
   return has_room;
 }
 
 // Codes in place of numbers: codes[feature * 256 + number].
-template <class Word>
-void rank_words(std::span<Word> words, const u8* codes) {
-  using F = Fields<Word>;
+template <class F>
+void rank_words(std::span<typename F::Word> words, const u8* codes) {
+  using Word = typename F::Word;
   for (Word& word : words) {
-    const Word code = codes[(word & F::kMask) * 256 + (word >> F::kBits & F::kMask)];
-    word = (word & ~(F::kMask << F::kBits)) | code << F::kBits;
+    const Word number = word >> F::kCodeShift & 0xFF;
+    const Word code = codes[(word & F::kFeatureMask) * 256 + number];
+    word ^= (number ^ code) << F::kCodeShift;
   }
 }
 
@@ -193,8 +201,8 @@ std::vector<std::vector<T>> merge_thresholds(const std::vector<ThresholdSets<T>>
   return merged;
 }
 
-// The least code that goes right, for each number of each feature's thresholds; what leaves ask for
-// stays.
+// What is missing from the least code that goes right to 256, for each number of each feature's
+// thresholds; nothing for the number 0, that of leaves.
 template <class T>
 std::vector<u8> rank_thresholds(const ThresholdSets<T>& sets,
                                 const std::vector<std::vector<T>>& merged) {
@@ -203,9 +211,8 @@ std::vector<u8> rank_thresholds(const ThresholdSets<T>& sets,
     const std::vector<T>& own = sets[f].thresholds();
     for (std::size_t k = 0; k < own.size(); ++k) {
       const auto at = std::lower_bound(merged[f].begin(), merged[f].end(), own[k]);
-      codes[f * 256 + k + 1] = static_cast<u8>(at - merged[f].begin() + 1);
+      codes[f * 256 + k + 1] = static_cast<u8>(255 - (at - merged[f].begin()));
     }
-    codes[f * 256 + 255] = 255;
   }
   return codes;
 }
@@ -217,15 +224,29 @@ std::size_t pad_row(std::size_t n_cols) {
 
 }  // namespace
 
+template <class Self, class Use>
+auto QuantizedTrees::visit(Self& self, Use&& use) {
+  if (self.layout_ == Layout::narrow)
+    return use(NarrowWord{}, self.words_.data(), self.leaves_.data());
+  if (self.layout_ == Layout::middle)
+    return use(MiddleWord{}, self.words_.data(), self.leaves_.data());
+  return use(WideWord{}, self.wide_words_.data(), self.wide_leaves_.data());
+}
+
 template <class T>
 bool QuantizedTrees::build(const Trees& trees, int n_threads) {
   std::size_t most_nodes = 0;
   for (std::size_t t = 0; t < trees.n_trees; ++t)
     most_nodes = std::max(most_nodes, trees.n_nodes(t));
-  // Children are named by half their position, leaves by their number; both fit half a word.
-  const bool wide = trees.n_features > 256 || most_nodes >= 2 * 65535;
-  const std::size_t n_words = first_word(trees.n_trees);
-  if (wide) {
+  const std::size_t n_words = trees.node_offsets[trees.n_trees];
+  const auto fits_word = [&](int feature_bits) {
+    return trees.n_features <= std::size_t{1} << feature_bits && most_nodes <= kMostNarrowNodes &&
+           most_nodes <= std::size_t{1} << (24 - feature_bits);
+  };
+  layout_ = fits_word(kNarrowBits)   ? Layout::narrow
+            : fits_word(kMiddleBits) ? Layout::middle
+                                     : Layout::wide;
+  if (layout_ == Layout::wide) {
     wide_words_ = AlignedBuffer<u64>(n_words);
     wide_leaves_ = AlignedBuffer<u32>(n_words);
   } else {
@@ -245,12 +266,10 @@ bool QuantizedTrees::build(const Trees& trees, int n_threads) {
     if (!fits.load(std::memory_order_relaxed)) return;
     const std::vector<u16> classes = list_classes(trees, t);
     pure_[t] = !classes.empty();
-    const std::size_t first = first_word(t);
-    const bool has_room = wide
-                              ? write_words(trees, t, classes, parts[p], wide_words_.data() + first,
-                                            wide_leaves_.data() + first)
-                              : write_words(trees, t, classes, parts[p], words_.data() + first,
-                                            leaves_.data() + first);
+    const bool has_room = visit(*this, [&]<class F>(F, auto* words, auto* leaves) {
+      const std::size_t first = node_offsets_[t];
+      return write_words<F>(trees, t, classes, parts[p], words + first, leaves + first);
+    });
     if (!has_room) fits.store(false, std::memory_order_relaxed);
   });
   if (!fits) return false;
@@ -259,9 +278,9 @@ bool QuantizedTrees::build(const Trees& trees, int n_threads) {
   std::vector<std::vector<u8>> codes;
   for (const ThresholdSets<T>& sets : parts) codes.push_back(rank_thresholds(sets, thresholds));
   for_trees([&](std::size_t p, std::size_t t) {
-    const std::size_t first = first_word(t), n = trees.n_nodes(t) + 1;
-    if (wide) return rank_words<u64>({wide_words_.data() + first, n}, codes[p].data());
-    rank_words<u32>({words_.data() + first, n}, codes[p].data());
+    visit(*this, [&]<class F>(F, auto* words, auto*) {
+      rank_words<F>({words + node_offsets_[t], trees.n_nodes(t)}, codes[p].data());
+    });
   });
   for (std::size_t f = 0; f < thresholds.size(); ++f) {
     ColumnBins bins;
@@ -321,13 +340,22 @@ bool QuantizedTrees::encode(const MatrixView& x, std::size_t first_row, std::siz
 
 template <bool kClasses>
 void QuantizedTrees::end_rows(std::size_t tree, const u8* rows, std::span<u32> ends) const {
-  const std::size_t at = first_word(tree), n_nodes = node_offsets_[tree + 1] - node_offsets_[tree];
-  if (words_.empty())
-    return walk_rows<ByteStepper<u64, kClasses>>(
-        {wide_words_.data() + at, wide_leaves_.data() + at, n_nodes, stride_}, rows, Ending::leaf,
-        ends);
-  walk_rows<ByteStepper<u32, kClasses>>({words_.data() + at, leaves_.data() + at, n_nodes, stride_},
-                                        rows, Ending::leaf, ends);
+  const std::size_t first = node_offsets_[tree], n_nodes = node_offsets_[tree + 1] - first;
+  const auto walk = [&]<class F>(F, const auto* words, const auto* leaves) {
+    walk_rows<ByteStepper<F, kClasses>>({words + first, leaves + first, n_nodes, stride_}, rows,
+                                        Ending::leaf, ends);
+  };
+  visit(*this, walk);
+}
+
+void QuantizedTrees::read_ahead(std::size_t tree, std::size_t n_rows, bool classes) const {
+  const std::size_t first = node_offsets_[tree], n_nodes = node_offsets_[tree + 1] - first;
+  const auto read = [&](const auto* words, const auto* leaves) {
+    read_stream(words + first, n_nodes * sizeof *words, kLinesPerWalk * n_rows);
+    if (!classes) read_stream(leaves + first, n_nodes * sizeof *leaves, n_rows);
+  };
+  if (layout_ == Layout::wide) return read(wide_words_.data(), wide_leaves_.data());
+  read(words_.data(), leaves_.data());
 }
 
 template void QuantizedTrees::end_rows<false>(std::size_t, const u8*, std::span<u32>) const;
