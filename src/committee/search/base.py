@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         SearchCallbacks,
         SearchCv,
         SearchedEstimator,
+        SearchFinal,
         SearchJobs,
         SearchRefit,
         SearchScoring,
@@ -75,6 +76,7 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
     scoring: SearchScoring
     cv: SearchCv
     refit: SearchRefit
+    final: SearchFinal
     budget: SearchBudget
     bins: SearchBins
     honest: WinnerEstimate
@@ -139,7 +141,8 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
             error_score=self.error_score,
         )
         callbacks = [*(self.callbacks or ()), *([_print_report] if self.verbose else [])]
-        run = SearchRun(evaluator, self._clock, self.budget, callbacks)
+        keeps_folds = bool(self.refit) and self.final == "folds"
+        run = SearchRun(evaluator, self._clock, self.budget, callbacks, keeps_folds=keeps_folds)
         run.evaluate([run.begin({})])
         if evaluator.failures and run.find_best() is None:
             raise DataError(
@@ -168,6 +171,10 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         groups = None if groups is None else np.asarray(groups)
         if isinstance(self.cv, str):
             self._check_oob()
+            if self.final == "folds":
+                raise ParameterError(
+                    f"final='folds' of {type(self).__name__} needs folds: set 'cv' to a number, or 'final' to 'refit'."
+                )
             return SearchData(X, labels, weights, groups, fit_params, None)
         folds = plan_folds(self.cv, X, labels, groups, is_classifier(self.estimator), weights)
         return SearchData(X, labels, weights, groups, fit_params, folds)
@@ -216,6 +223,8 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         return self
 
     def _fit_winner(self, run: SearchRun, best: Candidate, params: dict[str, Any]) -> Any:
+        if run.keeps_folds:
+            return run.evaluator.average_folds(best, params)
         if run.evaluator.data.folds is not None or not best.models:
             return run.evaluator.fit_whole(params)
         # Out of bag, the candidate was fitted on all rows already.
@@ -353,7 +362,7 @@ def format_results(run: SearchRun) -> dict[str, Any]:
         scores = np.array([one.list_scores(metric) for one in candidates])
         for k in range(scores.shape[1]):
             table[f"split{k}_test_{metric}"] = scores[:, k]
-        means = scores.mean(axis=1)
+        means = np.array([one.mean_score(metric) for one in candidates])
         table[f"mean_test_{metric}"], table[f"std_test_{metric}"] = means, scores.std(axis=1)
         complete = np.array([run.is_complete(one) for one in candidates])
         table[f"rank_test_{metric}"] = _rank_candidates(means, complete)

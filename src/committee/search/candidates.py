@@ -70,6 +70,12 @@ class Candidate:
         Whether it has all members that it was to grow to, or stopped growing.
     models : list
         Fitted so far, one for each fold; dropped when the candidate is done.
+    estimate : float or None
+        Of a candidate that lost the race in some folds: the best score, and the mean difference in these folds.
+    rate : float or None
+        The learning rate of fits that are followed.
+    last : int or None
+        The most members, where they are other than those of the search.
     """
 
     number: int
@@ -84,13 +90,18 @@ class Candidate:
     row_share: float = 1.0
     done: bool = False
     models: list[Any] = field(default_factory=list)
+    estimate: float | None = None
+    rate: float | None = None
+    last: int | None = None
 
     def list_scores(self, metric: str) -> FloatArray:
         """The score of each fold."""
         return np.array([result.scores[metric] for result in self.results], dtype=np.float64)
 
     def mean_score(self, metric: str) -> float:
-        """The mean score over the folds; NaN if a fit failed."""
+        """The mean score over the folds, or its estimate; NaN if a fit failed."""
+        if self.estimate is not None:
+            return self.estimate
         return float(self.list_scores(metric).mean()) if self.results else np.nan
 
     def list_predictions(self, n_rows: int) -> AnyArray | None:

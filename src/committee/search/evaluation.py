@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +20,16 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from committee.data.rows import select_rows
 from committee.data.spilling import carry_limit
+from committee.ensembles.boosting.continued import ContinuedBoosting, FollowedFit
+from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.member_predictions import read_oob_predictions
 from committee.ensembles.combining.training_set import TrainingSet, can_fit_dataset
 from committee.ensembles.member_routing import select_entries
 from committee.exceptions import warn_caller
 from committee.scoring import KnownProbabilities, KnownValues
 from committee.search.candidates import Candidate, FoldResult
-from committee.search.growth import GrowthPlan, find_last_step
+from committee.search.growth import GrowthPlan, choose_size, find_last_step, has_converged, is_hopeless
+from committee.search.race import FoldRace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,12 +41,6 @@ if TYPE_CHECKING:
     from committee.typing import AnyArray, EstimatorLike, FloatArray
 
 __all__ = ["Evaluator", "SearchData"]
-
-_CHUNK = 1.25
-"""The number of members grows by this factor between two looks at the score, where the search finds the number."""
-_FIRST = 10
-_PATIENCE = 20
-"""Rounds without a better score after which a candidate stops growing, at least; and a quarter of the best number."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +82,8 @@ class _Place:
     train: NDArray[np.intp] | None
     X_test: Any
     test: NDArray[np.intp]
+    encoded: dict[int, Any] = field(default_factory=dict)
+    """The rows to predict as a fit encodes them, by the schema."""
 
 
 class Evaluator:
@@ -127,6 +126,15 @@ class Evaluator:
         self._fits_dataset = can_fit_dataset(last) and whole and not set(data.fit_params) - {"sample_weight"}
         self._places: dict[Any, _Place] = {}
         self._all = TrainingSet(data.X, data.y, data.weights, data.groups)
+        predicts_alone = not metrics.needs_model and data.y.ndim == 1 and data.folds is not None
+        self.follows = (
+            self._fits_dataset
+            and predicts_alone
+            and isinstance(last, ContinuedBoosting)
+            and growth is not None
+            and growth.finds_rounds
+        )
+        """Whether the fits of candidates are followed step by step, with the predictions of their test rows."""
 
     def evaluate(
         self,
@@ -136,6 +144,7 @@ class Evaluator:
         *,
         is_late: Callable[[], bool] = bool,
         best: float = -np.inf,
+        rival: Candidate | None = None,
     ) -> None:
         """Fit candidates, or let them grow, and score them; more than one at a time if ``n_jobs`` allows it.
 
@@ -151,22 +160,36 @@ class Evaluator:
             Whether to stop between two looks at the scores of candidates that grow.
         best : float
             The best score so far: a candidate stops growing when it is out of its reach.
+        rival : Candidate, optional
+            The best so far, which new candidates race against; see `committee.search.race`.
         """
-        last = None if self.growth is None else self.growth.last if size is None else min(size, self.growth.last)
+        finds = self.growth is not None and self.growth.finds_rounds
         for one in candidates:
             if not one.models or rows != one.row_share:
                 one.row_share, one.curve, one.best_size = rows, {}, None
                 one.models = [self._make_model(one.params) for _ in range(self.data.n_splits)]
-                one.size = None if last is None else 0
+                one.size = None if self.growth is None else 0
             one.done = False
+            if rival is not None:
+                FoldRace(self, rival, is_late).run(one)
+                one.done = one.done or one.size == self.find_last(one) or has_converged(one.curve)
         while active := [one for one in candidates if not one.done]:
             for one in active:
-                one.size = None if last is None else self._choose_size(one.size or 0, last)
+                last = self.find_last(one, size)
+                one.size = choose_size(one.size or 0, last) if finds else None if self.growth is None else last
             self._fit_once(active, rows)
             for one in active:
-                one.done = one.done or one.size == last or self._has_converged(one) or self._is_hopeless(one, best)
+                stops = finds and (has_converged(one.curve) or is_hopeless(one.curve, best, one.rate))
+                one.done = one.done or self.growth is None or one.size == self.find_last(one, size) or stops
             if is_late():
                 break
+        for one in candidates:
+            pause_fits(one)
+
+    def find_last(self, one: Candidate, size: int | None = None) -> int:
+        """The members that a candidate grows to: ``size``, or all of them."""
+        last = one.last or (0 if self.growth is None else self.growth.last)
+        return last if size is None else min(size, last)
 
     def fit_whole(self, params: dict[str, Any]) -> EstimatorLike:
         """The estimator with some parameters, fitted on all rows."""
@@ -174,30 +197,20 @@ class Evaluator:
         model.fit(self.data.X, self.data.y, **self.data.fit_params)
         return model
 
-    # The number of members.
-
-    def _choose_size(self, size: int, last: int) -> int:
-        assert self.growth is not None
-        if not self.growth.finds_rounds:
-            return last
-        return min(last, max(size + _FIRST, int(size * _CHUNK)))
-
-    def _has_converged(self, one: Candidate) -> bool:
-        if self.growth is None or not self.growth.finds_rounds or one.best_size is None or one.size is None:
-            return False
-        return one.size - one.best_size >= max(_PATIENCE, one.best_size // 4)
-
-    def _is_hopeless(self, one: Candidate, best: float) -> bool:
-        """Whether a candidate would not reach the best score if the members to come brought the last gain again.
-
-        The last gain is that of doubling the members. Where every doubling brings half of the one before or less, all
-        doublings to come bring no more than the last one; slow learners, whose gains are large for long, go on.
-        """
-        if self.growth is None or not self.growth.finds_rounds or not one.size or one.size < 4 * _FIRST:
-            return False
-        half = max(size for size in one.curve if size <= one.size // 2)
-        gain = one.curve[one.size] - one.curve[half]
-        return bool(max(one.curve.values()) + max(gain, 0.0) < best)
+    def average_folds(self, one: Candidate, params: dict[str, Any]) -> FoldAverage:
+        """The mean of a candidate's models in the folds; those that cannot be cut to its members are fitted again."""
+        assert self.data.folds is not None
+        followed = [fit for fit in one.models if isinstance(fit, FollowedFit)]
+        if len(followed) == self.data.n_splits and one.best_size is not None and not self._prefix:
+            models: list[Any] = [fit.keep_first(one.best_size) for fit in followed]
+            for model in models:
+                model.set_params(warm_start=False)
+        else:
+            models = [clone(self.estimator).set_params(**params) for _ in self.data.folds]
+            for model, (train, _) in zip(models, self.data.folds, strict=True):
+                given = select_entries(self.data.fit_params, train, len(self.data.y))
+                model.fit(select_rows(self.data.X, train), self.data.y[train], **given)
+        return FoldAverage(models, [np.unique(self.data.y)] if is_classifier(self.estimator) else None)
 
     def describe_winner(self, one: Candidate) -> dict[str, Any]:
         """The parameters that fit a candidate again, the number of rounds that was found among them."""
@@ -226,17 +239,17 @@ class Evaluator:
             for one, k in jobs:
                 self._prepare(one, k, rows)
         parallel = Parallel(n_jobs=self.n_jobs, prefer="threads" if shared else None)
-        run = delayed(carry_limit(self._run_job))
+        run = delayed(carry_limit(self.fit_fold))
         found = parallel(run(one.models[k], one.params, one.size, k, rows) for one, k in jobs)
         for n, one in enumerate(active):
             own = found[n * self.data.n_splits : (n + 1) * self.data.n_splits]
             one.models = [model for model, _, _ in own]
+            one.rate = getattr(one.models[0], "rate", None) if self.follows else None
             self._record(one, [result for _, result, _ in own], [error for _, _, error in own if error])
 
     def _record(self, one: Candidate, results: list[FoldResult], errors: list[str]) -> None:
         if errors:
-            self.failures.append(errors[0])
-            warn_caller(f"A fit of candidate {one.number} failed: {errors[0]}", FitFailedWarning)
+            self.record_failure(one, results, errors[0])
         one.seconds += sum(result.fit_seconds + result.score_seconds for result in results)
         score = float(np.mean([result.scores[self.metrics.main] for result in results]))
         finds = self.growth is not None and self.growth.finds_rounds
@@ -245,8 +258,12 @@ class Evaluator:
         best = one.curve.get(one.best_size, -np.inf) if finds and one.best_size is not None else -np.inf
         if not finds or score > best or one.best_size is None:
             one.results, one.best_size = results, one.size
-        if errors:
-            one.done = True
+
+    def record_failure(self, one: Candidate, results: list[FoldResult], error: str) -> None:
+        """Note that a fit of a candidate failed."""
+        self.failures.append(error)
+        warn_caller(f"A fit of candidate {one.number} failed: {error}", FitFailedWarning)
+        one.results, one.done = results, True
 
     def _prepare(self, one: Candidate, k: int, rows: float) -> None:
         """Read and bin the table that a fit shares with others, before fits run side by side."""
@@ -299,13 +316,16 @@ class Evaluator:
         weights = None if data.weights is None else data.weights[rows]
         return TrainingSet(X, data.y[rows], weights, None if data.groups is None else data.groups[rows])
 
-    def _run_job(
-        self, model: Any, params: dict[str, Any], size: int | None, k: int, rows: float
+    def fit_fold(
+        self, model: Any, params: dict[str, Any], size: int | None, k: int, rows: float = 1.0
     ) -> tuple[Any, FoldResult, str]:
+        """Fit, or let grow, the model of a fold: what goes on from it, its result, and what went wrong."""
         started = time.perf_counter()
         test = np.arange(len(self.data.y)) if self.data.folds is None else self.data.folds[k][1]
         try:
             if self.growth is not None and size is not None:
+                if self.follows:
+                    return self._follow(model, params, size, k, rows)
                 model.set_params(**{self.growth.parameter: size})
             with warnings.catch_warnings():
                 # Few members leave rows without out-of-bag predictions; the score leaves them out.
@@ -335,6 +355,27 @@ class Evaluator:
         model.fit(select_rows(self.data.X, train), self.data.y[train], **given)
         return model, select_rows(self.data.X, test)
 
+    def _follow(
+        self, model: Any, params: dict[str, Any], size: int, k: int, rows: float
+    ) -> tuple[Any, FoldResult, str]:
+        """One step of a fit that is followed."""
+        started, place = time.perf_counter(), self._find_place(params, k, rows)
+        if not isinstance(model, FollowedFit):
+            last: Any = find_last_step(model)[1]
+            dataset = place.training.weigh_dataset(last, place.train, self.data.fit_params)
+            if id(dataset.schema) not in place.encoded:
+                place.encoded[id(dataset.schema)] = last.encode_rows(place.X_test, dataset)
+            model = last.follow_fit(dataset, place.encoded[id(dataset.schema)])
+        model.boost(size)
+        done = time.perf_counter()
+        kept, predictions = place.test, model.predict()
+        weights = None if self.data.weights is None else self.data.weights[kept]
+        if weights is not None and not weights.all():
+            present = np.flatnonzero(weights)
+            kept, weights, predictions = kept[present], weights[present], predictions[present]
+        scores = self.metrics.score_known(model.classes, predictions, self.data.y[kept], weights)
+        return model, FoldResult(scores, kept, predictions, done - started, time.perf_counter() - done), ""
+
     # Scores.
 
     def _score_model(
@@ -358,6 +399,13 @@ class Evaluator:
         queries = data.fit_params.get("qid")
         own = {} if queries is None else {"qid": np.asarray(queries)[kept]}
         return self.metrics.score_all(known, X_test, data.y[kept], weights, own), kept, predictions
+
+
+def pause_fits(one: Candidate) -> None:
+    """Drop what only further rounds of a candidate need."""
+    for fit in one.models:
+        if isinstance(fit, FollowedFit):
+            fit.pause()
 
 
 def predict_scores(model: EstimatorLike, X: Any) -> FloatArray | None:

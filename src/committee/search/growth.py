@@ -10,14 +10,29 @@ from sklearn.pipeline import Pipeline
 from committee.base import CommitteeEstimator
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from committee.typing import EstimatorLike
 
-__all__ = ["GrowthPlan", "find_last_step", "plan_growth"]
+__all__ = [
+    "GrowthPlan",
+    "choose_size",
+    "find_last_gain",
+    "find_last_step",
+    "has_converged",
+    "is_hopeless",
+    "plan_growth",
+]
 
 _MANY_ROWS = 10_000
 """Rows above which early_stopping="auto" of the `HistGradientBoosting*` stops early."""
+_CHUNK = 1.25
+"""The number of members grows by this factor between two looks at the score, where the search finds the number."""
+_FIRST = 10
+_PATIENCE = 20
+"""Rounds without a better score after which a candidate stops growing, at least; and a quarter of the best number."""
+_SETTLED = 6.0
+"""The sum of the learning rates of all rounds from which on the gain of the last doubling tells what is to come."""
 
 
 @dataclass(frozen=True)
@@ -101,3 +116,65 @@ def plan_growth(estimator: EstimatorLike, searched: Collection[str], n_rows: int
         return None
     named = {prefix + name: value for name, value in settings.items()}
     return GrowthPlan(prefix + parameter, int(count), finds, named)
+
+
+def choose_size(size: int, last: int) -> int:
+    """The number of rounds after which the score is looked at next.
+
+    Examples
+    --------
+    >>> choose_size(0, 1000), choose_size(100, 1000), choose_size(900, 1000)
+    (10, 125, 1000)
+    """
+    return min(last, max(size + _FIRST, int(size * _CHUNK)))
+
+
+def has_converged(curve: Mapping[int, float]) -> bool:
+    """Whether the best of some scores, by the number of rounds, lies long enough ago.
+
+    Examples
+    --------
+    >>> has_converged({10: 0.5, 20: 0.7, 30: 0.6}), has_converged({10: 0.5, 20: 0.7, 30: 0.6, 40: 0.6})
+    (False, True)
+    """
+    best = max(curve, key=lambda size: curve[size])
+    return max(curve) - best >= max(_PATIENCE, best // 4)
+
+
+def is_hopeless(curve: Mapping[int, float], best: float, rate: float | None = None) -> bool:
+    """Whether a candidate would not reach the best score if the rounds to come brought the last gain again.
+
+    The last gain is that of doubling the rounds. Where every doubling brings half of the one before or less, all
+    doublings to come bring no more than the last one; slow learners, whose gains are large for long, go on.
+
+    Parameters
+    ----------
+    curve : mapping
+        Scores by the number of rounds.
+    best : float
+        The score to reach.
+    rate : float, optional
+        The learning rate: the smaller, the more rounds are waited for.
+
+    Examples
+    --------
+    >>> is_hopeless({20: 0.5, 40: 0.6}, 0.8), is_hopeless({20: 0.5, 40: 0.6}, 0.8, rate=0.05)
+    (True, False)
+    """
+    size = max(curve)
+    if size < 4 * _FIRST or (rate is not None and size * rate < _SETTLED):
+        return False
+    return bool(max(curve.values()) + find_last_gain(curve) < best)
+
+
+def find_last_gain(curve: Mapping[int, float]) -> float:
+    """What the last doubling of the rounds brought, at least zero.
+
+    Examples
+    --------
+    >>> find_last_gain({10: 0.5, 20: 0.75, 30: 0.8})
+    0.30000000000000004
+    """
+    size = max(curve)
+    half = max((own for own in curve if own <= size // 2), default=size)
+    return max(curve[size] - curve[half], 0.0)

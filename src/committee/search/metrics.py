@@ -12,7 +12,8 @@ from sklearn.metrics import accuracy_score, get_scorer, make_scorer
 from committee.constraints import show_value
 from committee.exceptions import CommitteeError, DataError, ParameterError, ParameterTypeError
 from committee.foreign_names import check_scorer
-from committee.scoring import KnownPredictions
+from committee.scoring import KnownPredictions, KnownProbabilities, KnownValues
+from committee.scoring.direct import find_class_metric, find_value_metric
 from committee.search.growth import find_last_step
 from committee.value_checks import accepts_arguments, is_real
 
@@ -55,6 +56,7 @@ class SearchMetrics:
         self.scorers = _list_scorers(estimator, scoring)
         self.needs_model = not all(isinstance(scorer, _METRIC_SCORER) for scorer in self.scorers.values())
         self.is_multiple = list(self.scorers) != ["score"]
+        self._names = _list_names(scoring)
         self.main = "score"
         if self.is_multiple:
             if not isinstance(refit, str) or refit not in self.scorers:
@@ -82,6 +84,39 @@ class SearchMetrics:
         Scorers that take further arguments of rows, the queries of a ranking, get them in ``own``.
         """
         return {name: apply_scorer(scorer, model, X, y, weights, own) for name, scorer in self.scorers.items()}
+
+    def score_known(
+        self, classes: AnyArray | None, predictions: FloatArray, y: AnyArray, weights: FloatArray | None
+    ) -> dict[str, float]:
+        """Scores of class probabilities (of values where ``classes`` is None), of shape (n_rows, width).
+
+        They are those of scikit-learn's scorers, to the last bit; common metrics are computed without their checks.
+        """
+        known = KnownValues(predictions) if classes is None else KnownProbabilities(classes, predictions)
+        found: dict[str, float] = {}
+        for name, scorer in self.scorers.items():
+            score = self._score_directly(self._names.get(name), classes, predictions, y, weights)
+            found[name] = apply_scorer(scorer, known, None, y, weights) if score is None else score
+        return found
+
+    def _score_directly(
+        self,
+        metric: str | None,
+        classes: AnyArray | None,
+        predictions: FloatArray,
+        y: AnyArray,
+        weights: FloatArray | None,
+    ) -> float | None:
+        if metric is None or y.ndim != 1:
+            return None
+        if classes is None:
+            of_values = find_value_metric(metric)
+            return None if of_values is None else of_values(y.astype(np.float64)[:, None], predictions, weights)
+        of_classes = find_class_metric(metric, classes)
+        if of_classes is None or predictions.shape[1] != len(classes):
+            return None
+        labels = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        return of_classes(labels, predictions, weights) if np.array_equal(classes[labels], y) else None
 
 
 def apply_scorer(
@@ -134,6 +169,15 @@ def _list_scorers(estimator: EstimatorLike, scoring: Any) -> dict[str, ScorerFun
         "The 'scoring' parameter must be the name of a scorer, a callable, a list of names, a dict of these or None; "
         f"got {show_value(scoring)}."
     )
+
+
+def _list_names(scoring: Any) -> dict[str, str]:
+    """The names of scikit-learn's scorers by the names of the metrics, where they have one."""
+    if isinstance(scoring, str):
+        return {"score": scoring}
+    if isinstance(scoring, dict):
+        return {str(name): one for name, one in scoring.items() if isinstance(one, str)}
+    return {str(name): str(name) for name in scoring} if isinstance(scoring, list | tuple | set) else {}
 
 
 def _read_scorer(scoring: Any) -> ScorerFunction:

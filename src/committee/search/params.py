@@ -17,6 +17,7 @@ __all__ = [
     "SearchBudget",
     "SearchCallbacks",
     "SearchCv",
+    "SearchFinal",
     "SearchJobs",
     "SearchRefit",
     "SearchScoring",
@@ -54,6 +55,12 @@ SearchCv: TypeAlias = Annotated[
 SearchRefit: TypeAlias = Annotated[
     bool | str,
     "Whether the winner is fitted on all rows at the end; with several metrics, the name of the one that decides.",
+]
+SearchFinal: TypeAlias = Annotated[
+    Literal["refit", "folds"],
+    "What ``best_estimator_`` is. ``'refit'``: the winner, fitted once more on all rows. ``'folds'``: the mean of its "
+    "models in the folds, which are fitted already. Mostly more accurate than one model, with the size and the "
+    "prediction time of as many models as there are folds.",
 ]
 SearchBudget: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, None, closed="neither")] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.search.candidates import Candidate
+from committee.search.race import can_race
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,6 +70,8 @@ class SearchRun:
         All of them, in the order in which they were begun.
     stopped : bool
         Whether a callback ended the search.
+    keeps_folds : bool
+        Whether the winner is the models of its folds, which need no further fit.
     """
 
     evaluator: Evaluator
@@ -77,6 +80,7 @@ class SearchRun:
     callbacks: Sequence[Callable[[SearchReport], object]]
     candidates: list[Candidate] = field(default_factory=list)
     stopped: bool = False
+    keeps_folds: bool = False
     _walls: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -98,12 +102,14 @@ class SearchRun:
         return self.candidates[-1]
 
     def evaluate(
-        self, candidates: Sequence[Candidate], size: int | None = None, rows: float = 1.0, *, prune: bool = True
+        self, candidates: Sequence[Candidate], size: int | None = None, rows: float = 1.0, *, race: bool = True
     ) -> None:
-        """Fit and score candidates, and report them; ``prune``: those that cannot become the best stop growing."""
+        """Fit and score candidates, and report them; ``race``: with a budget, they race against the best one."""
         started, best = self.clock(), self.find_best()
-        reach = -np.inf if best is None or not prune else best.mean_score(self.metric)
-        self.evaluator.evaluate(candidates, size, rows, is_late=lambda: not self.has_time(0.0), best=reach)
+        reach = -np.inf if best is None else best.mean_score(self.metric)
+        races = race and self.budget is not None and size is None and rows == 1.0 and can_race(self.evaluator)
+        rival = best if races else None
+        self.evaluator.evaluate(candidates, size, rows, is_late=lambda: not self.has_time(0.0), best=reach, rival=rival)
         wall = (self.clock() - started) / len(candidates)
         for one in candidates:
             self._walls[one.number] = self._walls.get(one.number, 0.0) + wall
@@ -120,23 +126,30 @@ class SearchRun:
     def is_complete(self, one: Candidate) -> bool:
         """Whether a candidate was scored with all rows and all members, or with those that the search found."""
         growth = self.evaluator.growth
-        if not one.results or one.row_share < 1.0:
+        if not one.results or one.row_share < 1.0 or one.estimate is not None:
             return False
         return growth is None or growth.finds_rounds or one.size == growth.last
 
-    def has_time(self, share: float = 1.0) -> bool:
-        """Whether there is time for a share of a candidate like those before, and for the last fit of the winner."""
+    def measure_wall(self, one: Candidate) -> float:
+        """The time that a candidate took, in seconds."""
+        return self._walls.get(one.number, 0.0)
+
+    def has_time(self, share: float = 1.0, reserve: float = 0.0) -> bool:
+        """Whether there is time for a share of a candidate like those before, and for the last fit of the winner.
+
+        Some more seconds may be held in reserve.
+        """
         if self.stopped:
             return False
         if self.budget is None:
             return True
         walls = list(self._walls.values())
         needed = share * (float(np.mean(walls)) if walls else 0.0)
-        return self.seconds + needed + self._estimate_refit() <= self.budget
+        return self.seconds + needed + reserve + self._estimate_refit() <= self.budget
 
     def _estimate_refit(self) -> float:
         best, data = self.find_best(), self.evaluator.data
-        if best is None or data.folds is None:
+        if best is None or data.folds is None or self.keeps_folds:
             return 0.0
         return self._walls.get(best.number, 0.0) / max(1, data.n_splits - 1)
 

@@ -10,6 +10,8 @@ import numpy as np
 from committee.exceptions import ParameterError
 from committee.params import RandomState, Verbose
 from committee.search.base import BaseSearch
+from committee.search.default_spaces import default_space, list_starts
+from committee.search.growth import find_last_step
 from committee.search.optuna_driver import OptunaSampler, is_study
 from committee.search.params import (
     CandidateCount,
@@ -22,17 +24,20 @@ from committee.search.params import (
     SearchCallbacks,
     SearchCv,
     SearchedEstimator,
+    SearchFinal,
     SearchJobs,
     SearchRefit,
     SearchScoring,
     WinnerEstimate,
 )
+from committee.search.race import can_race
+from committee.search.rate_steps import RateSteps
+from committee.search.space import RealRange, SearchSpace
 from committee.search.tpe import TPESampler
 
 if TYPE_CHECKING:
     from committee.search.candidates import Candidate
     from committee.search.run import SearchRun
-    from committee.search.space import SearchSpace
 
 __all__ = ["HalvingSearch", "RandomSearch", "TPESearch"]
 
@@ -55,7 +60,8 @@ class RandomSearch(BaseSearch):
     The interface is that of scikit-learn's searches. Estimators of this library are fitted on bins that all candidates
     and folds share. Where the estimator would choose its number of rounds by rows held out, the folds of the search
     choose it for each candidate: rounds are added by warm starts, until the score in the folds no longer improves or
-    the best candidate is out of reach.
+    the best candidate is out of reach. With a budget, boosting is fitted in one fold after another, and candidates that
+    fall behind the best one are cut.
 
     Attributes
     ----------
@@ -67,11 +73,12 @@ class RandomSearch(BaseSearch):
         What it can be expected to score on new rows, and an interval of 95 %, by bootstrap bias corrected
         cross-validation [Tsamardinos2018]; NaN where predictions alone do not tell it.
     best_estimator_ : estimator
-        The winner, fitted on all rows.
+        The winner, fitted on all rows; with ``final="folds"`` the mean of its models in the folds.
     best_index_ : int
         Its number; 0 is the estimator as given.
     cv_results_ : dict
-        All candidates, as in scikit-learn; ``n_members``, ``row_share`` and ``stage`` besides.
+        All candidates, as in scikit-learn; ``n_members``, ``row_share`` and ``stage`` besides. A candidate that was cut
+        has NaN in the folds that it was not fitted in, and an estimate of its mean score.
     scorer_, n_splits_, multimetric_, refit_time_
         As in scikit-learn.
     n_candidates_ : int
@@ -99,6 +106,7 @@ class RandomSearch(BaseSearch):
         scoring: SearchScoring = None,
         cv: SearchCv = None,
         refit: SearchRefit = True,
+        final: SearchFinal = "refit",
         budget: SearchBudget = None,
         bins: SearchBins = "shared",
         honest: WinnerEstimate = "bootstrap",
@@ -158,6 +166,7 @@ class HalvingSearch(BaseSearch):
         scoring: SearchScoring = None,
         cv: SearchCv = None,
         refit: SearchRefit = True,
+        final: SearchFinal = "refit",
         budget: SearchBudget = None,
         bins: SearchBins = "shared",
         honest: WinnerEstimate = "bootstrap",
@@ -224,8 +233,9 @@ class HalvingSearch(BaseSearch):
 class TPESearch(BaseSearch):
     """Search by a tree-structured Parzen estimator [Bergstra2011], or by Optuna.
 
-    Ten candidates are drawn at random; each further one is like the best so far and unlike the others. Otherwise as
-    `RandomSearch`.
+    Ten candidates are settings that are known to be good, where there are any for the estimator, or drawn at random;
+    each further one is like the best so far and unlike the others. With a budget, the learning rate of the default
+    space is not drawn but halved, for the estimator as given and for the best candidate. Otherwise as `RandomSearch`.
 
     Attributes
     ----------
@@ -258,6 +268,7 @@ class TPESearch(BaseSearch):
         scoring: SearchScoring = None,
         cv: SearchCv = None,
         refit: SearchRefit = True,
+        final: SearchFinal = "refit",
         budget: SearchBudget = None,
         bins: SearchBins = "shared",
         honest: WinnerEstimate = "bootstrap",
@@ -270,17 +281,36 @@ class TPESearch(BaseSearch):
         self._store_params(locals())
 
     def _choose_candidates(self, run: SearchRun, space: SearchSpace, seed: int) -> None:
-        sampler, most = self._make_sampler(space, seed), self._limit_candidates()
+        steps, space = self._plan_rates(run, space)
+        sampler, most = self._make_sampler(run, space, seed), self._limit_candidates()
         while len(run.candidates) < most and run.has_time():
-            point = sampler.ask()
-            one = run.begin(space.decode(point), point)
-            run.evaluate([one])
-            sampler.tell(point, one.mean_score(run.metric))
+            if steps is not None and steps.is_due():
+                steps.take_step()
+            else:
+                point = sampler.ask()
+                one = run.begin({**space.decode(point), **(steps.params if steps else {})}, point)
+                run.evaluate([one])
+                sampler.tell(point, one.mean_score(run.metric))
             drop_models(run)
 
-    def _make_sampler(self, space: SearchSpace, seed: int) -> TPESampler | OptunaSampler:
+    def _plan_rates(self, run: SearchRun, space: SearchSpace) -> tuple[RateSteps | None, SearchSpace]:
+        """With a budget, the default space is searched at one learning rate, which is halved at the end."""
+        name = find_last_step(self.estimator)[0] + "learning_rate"
+        rates = space.distributions.get(name)
+        races = self.budget is not None and can_race(run.evaluator)
+        if not races or not isinstance(rates, RealRange) or space.distributions != default_space(self.estimator):
+            return None, space
+        others = {own: values for own, values in space.distributions.items() if own != name}
+        return RateSteps(run, name, rates.low), SearchSpace(others, type(self).__name__)
+
+    def _make_sampler(self, run: SearchRun, space: SearchSpace, seed: int) -> TPESampler | OptunaSampler:
         if isinstance(self.sampler, str) and self.sampler == "tpe":
-            return TPESampler(space, seed)
+            given, starts = list_starts(self.estimator)
+            points = [point for one in starts if (point := space.encode(one)) is not None]
+            sampler = TPESampler(space, seed, points)
+            if (point := space.encode(given)) is not None:
+                sampler.tell(point, run.candidates[0].mean_score(run.metric))
+            return sampler
         if (isinstance(self.sampler, str) and self.sampler == "optuna") or is_study(self.sampler):
             return OptunaSampler(space, seed, None if isinstance(self.sampler, str) else self.sampler)
         raise ParameterError(
@@ -289,10 +319,10 @@ class TPESearch(BaseSearch):
 
 
 def drop_models(run: SearchRun, kept: set[int] | None = None) -> None:
-    """Drop the models of candidates that are done, except those that are kept and, out of bag, that of the best."""
+    """Drop the models of candidates that are done, except those that are kept and those that the winner is made of."""
     best = run.find_best()
     for one in run.candidates:
-        holds_winner = one is best and run.evaluator.data.folds is None
+        holds_winner = one is best and (run.evaluator.data.folds is None or run.keeps_folds)
         if not holds_winner and one.number not in (kept or ()):
             one.models = []
 

@@ -56,6 +56,10 @@ class RealRange:
             return self.low + u * (self.high - self.low)
         return float(min(self.high, max(self.low, _find_between(self.low, self.high, u))))
 
+    def cdf(self, value: float) -> float:
+        """The fraction of the range that lies below a number."""
+        return _find_position(self.low, self.high, value, self.log)
+
     def rvs(self, random_state: np.random.RandomState) -> float:
         """A number drawn from the range, as scikit-learn's samplers ask for it."""
         return self.ppf(random_state.uniform())
@@ -93,6 +97,10 @@ class IntegerRange:
         value = _find_between(low, high, u) if self.log else low + u * (high - low)
         return int(min(self.high, max(self.low, np.floor(value + 0.5))))
 
+    def cdf(self, value: int) -> float:
+        """The fraction of the range that lies below the middle of a number's cell."""
+        return _find_position(self.low - 0.5, self.high + 0.5, value, self.log)
+
     def rvs(self, random_state: np.random.RandomState) -> int:
         """A number drawn from the range, as scikit-learn's samplers ask for it."""
         return self.ppf(random_state.uniform())
@@ -102,6 +110,14 @@ def _find_between(low: float, high: float, u: float) -> float:
     """The number at a fraction u between two others, by their logarithms."""
     first, whole = apply_log(np.array([low, high / low]))
     return float(apply_exp(first + u * whole))
+
+
+def _find_position(low: float, high: float, value: float, log: bool) -> float:
+    """Where a number lies between two others, as a fraction; the inverse of `_find_between` with ``log``."""
+    if not log:
+        return (value - low) / (high - low)
+    own, whole = apply_log(np.array([value / low, high / low]))
+    return float(own / whole)
 
 
 def check_ends(bounds: RealRange | IntegerRange) -> None:
@@ -178,6 +194,23 @@ class SearchSpace:
     def decode(self, point: Mapping[str, float]) -> dict[str, Any]:
         """The parameters that a point stands for."""
         return {name: self._decode_one(name, value) for name, value in point.items()}
+
+    def encode(self, params: Mapping[str, Any]) -> dict[str, float] | None:
+        """The point that stands for parameters; None if they are not all in the space."""
+        point: dict[str, float] = {}
+        for name, own in self.distributions.items():
+            if name not in params:
+                return None
+            value = params[name]
+            if isinstance(own, list):
+                if value not in own:
+                    return None
+                point[name] = float(own.index(value))
+            elif isinstance(own, RealRange | IntegerRange) and is_real(value) and own.low <= value <= own.high:
+                point[name] = own.cdf(value)
+            else:
+                return None
+        return point
 
     def _decode_one(self, name: str, value: float) -> Any:
         own = self.distributions[name]

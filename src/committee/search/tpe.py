@@ -40,6 +40,8 @@ class TPESampler:
         The parameters.
     seed : int
         Decides all draws.
+    starts : sequence of points
+        Are proposed before all others.
 
     Examples
     --------
@@ -52,11 +54,12 @@ class TPESampler:
     True
     """
 
-    def __init__(self, space: SearchSpace, seed: int) -> None:
+    def __init__(self, space: SearchSpace, seed: int, starts: Sequence[Mapping[str, float]] = ()) -> None:
         self.space = space
         self.points: list[Mapping[str, float]] = []
         self._scores: list[float] = []
         self._rng = np.random.default_rng(seed)
+        self._starts = [dict(point) for point in starts]
 
     def tell(self, point: Mapping[str, float], score: float) -> None:
         """Note the score of a point, larger for better; NaN for one that failed."""
@@ -65,6 +68,8 @@ class TPESampler:
 
     def ask(self) -> dict[str, float]:
         """The next point."""
+        if self._starts:
+            return self._starts.pop(0)
         if len(self.points) < _N_RANDOM:
             return self.space.draw_point(self._rng)
         order = np.argsort(-np.array(self._scores), kind="stable")
