@@ -1,6 +1,8 @@
-// Logarithms and exponentials of arrays of any shape.
+// Logarithms and exponentials of arrays of any shape; products of rows.
 #include "arrays.hpp"
 #include "committee/elementary.hpp"
+#include "committee/row_products.hpp"
+#include "interrupts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,6 +23,20 @@ Array<double> map_numbers(const Numbers& given) {
   return Array<double>(found->data(), shape.size(), shape.data(), owner);
 }
 
+template <class Stored>
+Array<double> bind_products(const Matrix<double>& rows, const Matrix<Stored>& others) {
+  const std::size_t n_columns = rows.shape(1);
+  if (others.shape(1) != n_columns)
+    throw nb::value_error("rows and others must have equally many columns");
+  std::vector<double> products(rows.shape(0) * others.shape(0), 0.0);
+  if (n_columns > 0)
+    run_watched(rows.size() * others.shape(0), [&](InterruptWatch* watch) {
+      multiply_rows<Stored>({rows.data(), rows.size()}, {others.data(), others.size()}, n_columns,
+                            products.data(), watch);
+    });
+  return own_array<double>(std::move(products), {rows.shape(0), others.shape(0)});
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -35,4 +51,12 @@ void bind_elementary(nb::module_& m) {
         nb::sig("def find_exponentials(exponents: " COMMITTEE_NDARRAY(
             float64) ") -> " COMMITTEE_NDARRAY(float64)),
         "Powers of e, to the same bits on every platform.");
+  // In this order: other arrays are converted to doubles.
+  m.def("multiply_rows", &bind_products<float>, "rows"_a, "others"_a.noconvert(),
+        nb::sig("def multiply_rows(rows: " COMMITTEE_NDARRAY(
+            float64) ", others: " COMMITTEE_NDARRAY(float32) ") -> " COMMITTEE_NDARRAY(float64)));
+  m.def("multiply_rows", &bind_products<double>, "rows"_a, "others"_a,
+        nb::sig("def multiply_rows(rows: " COMMITTEE_NDARRAY(
+            float64) ", others: " COMMITTEE_NDARRAY(float64) ") -> " COMMITTEE_NDARRAY(float64)),
+        "Product of each row with each of the others, to the same bits on every platform.");
 }

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import committee
+from committee.automatic.neural_member import NeuralMember
 from committee.inspection import partial_dependence, permutation_importance, shap_values
 from committee.search import IntegerRange, RealRange
 from tests.contract.test_platforms import make_table
@@ -86,6 +87,15 @@ def isolate(data: Tables) -> list[Any]:
     return ask(committee.IsolationForest(**FEW).fit(data.X), data.X[:N_ASKED])
 
 
+def train(target: str) -> Callable[[Tables], list[Any]]:
+    def run(data: Tables) -> list[Any]:
+        member = NeuralMember(target != "signal", categories=[0], n_epochs=2)
+        member.fit(data.X, getattr(data, target))
+        return [*member.coefs_, *member.intercepts_, member.predict(data.X[:N_ASKED])]
+
+    return run
+
+
 def embed(data: Tables) -> list[Any]:
     found = committee.RandomTreesEmbedding(**FEW).fit(data.X).transform(data.X[:N_ASKED])
     return [found.indices, found.indptr, found.data]
@@ -142,6 +152,8 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "boosting, numbers": fit_and_ask("GradientBoostingRegressor", "signal", **FEW),
     "boosting, quantile": fit_and_ask("GradientBoostingRegressor", "signal", loss="quantile", alpha=0.8, **FEW),
     "boosting, histogram": fit_and_ask("HistGradientBoostingClassifier", "three", max_iter=10, **SEED),
+    "symmetric boosting, classes": fit_and_ask("GradientBoostingClassifier", "three", growth="symmetric", **FEW),
+    "symmetric boosting, numbers": fit_and_ask("GradientBoostingRegressor", "signal", growth="symmetric", **FEW),
     "ranker": rank,
     "ordered classes": fit_and_ask("OrdinalGradientBoostingClassifier", "three", **FEW),
     "ordered classes, cloglog": fit_and_ask("OrdinalGradientBoostingClassifier", "three", link="cloglog", **FEW),
@@ -182,6 +194,8 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "shap interactions": explain("ExtraTreesRegressor", "signal", interactions=True),
     "dependence and importance": inspect_boosting,
     "draws of a search": draw_parameters,
+    "network, classes": train("three"),
+    "network, numbers": train("signal"),
     "automatic committee, classes": automate("CommitteeClassifier", "three"),
     "automatic committee, numbers": automate("CommitteeRegressor", "signal"),
 }
@@ -211,6 +225,8 @@ DIGESTS = {
     "boosting, numbers": "4e734b24ee40681b",
     "boosting, quantile": "b7c3619f344e82cc",
     "boosting, histogram": "f5b0a1a75e9730cc",
+    "symmetric boosting, classes": "8e4200b5311133cc",
+    "symmetric boosting, numbers": "056271a3fea7a7f4",
     "ranker": "9aa87b26b708d9d5",
     "ordered classes": "3f721355c43b99c2",
     "ordered classes, cloglog": "612cd81ce2c441ca",
@@ -245,6 +261,8 @@ DIGESTS = {
     "shap interactions": "39b3b81226f17a8b",
     "dependence and importance": "dd6666ba67dcc6a9",
     "draws of a search": "b3be5ca691207670",
+    "network, classes": "b49188d9e45aff07",
+    "network, numbers": "cc7f3471917fadd2",
     "automatic committee, classes": "4eba3ceb07b5fa79",
     "automatic committee, numbers": "c23c814654057527",
 }

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/products.hpp"
 #include "base/rng.hpp"
 #include "committee/math.hpp"
-#include "network/products.hpp"
 
 namespace committee {
 
@@ -17,8 +17,9 @@ constexpr float kLeastRoot = 1e-8f;
 // Moments below are zero: numbers that have lost bits at their end take many times as long.
 constexpr float kLeastMoment = 1e-30f;
 
+// To whole vectors.
 constexpr std::size_t pad(std::size_t width) {
-  return (width + kFloatLanes - 1) / kFloatLanes * kFloatLanes;
+  return (width + 3) / 4 * 4;
 }
 
 std::vector<u32> shuffle_rows(std::size_t n_rows, u64 seed, u32 epoch) {
@@ -125,9 +126,9 @@ void Network::run_forward() {
   for (std::size_t k = 0; k < layers_.size(); ++k) {
     const Layer& layer = layers_[k];
     float* out = activations_[k + 1].data();
-    multiply_floats({activations_[k].data(), layer.inputs, 1},
-                    {values_.data() + layer.at, layer.outputs, 1}, n_batch_, layer.inputs,
-                    layer.outputs, out, panel_);
+    multiply_matrices<float, float>({activations_[k].data(), layer.inputs, 1},
+                                    {values_.data() + layer.at, layer.outputs, 1}, n_batch_,
+                                    layer.inputs, layer.outputs, out, panel_);
     const bool is_last = k + 1 == layers_.size();
     const float least = is_last ? -std::numeric_limits<float>::infinity() : 0.0f;
     const float* intercepts = values_.data() + layer.at + layer.n_weights();
@@ -178,17 +179,18 @@ void Network::run_backward() {
   for (std::size_t k = layers_.size(); k-- > 0;) {
     const Layer& layer = layers_[k];
     const float* inputs = activations_[k].data();
-    multiply_floats({inputs, 1, layer.inputs}, {output_gradients_.data(), layer.outputs, 1},
-                    layer.inputs, n_batch_, layer.outputs, gradients_.data() + layer.at, panel_);
+    multiply_matrices<float, float>({inputs, 1, layer.inputs},
+                                    {output_gradients_.data(), layer.outputs, 1}, layer.inputs,
+                                    n_batch_, layer.outputs, gradients_.data() + layer.at, panel_);
     float* sums = gradients_.data() + layer.at + layer.n_weights();
     std::fill_n(sums, layer.outputs, 0.0f);
     for (std::size_t r = 0; r < n_batch_; ++r)
       for (std::size_t j = 0; j < layer.outputs; ++j)
         sums[j] += output_gradients_[r * layer.outputs + j];
     if (k == 0) break;
-    multiply_floats({output_gradients_.data(), layer.outputs, 1},
-                    {values_.data() + layer.at, 1, layer.outputs}, n_batch_, layer.outputs,
-                    layer.inputs, input_gradients_.data(), panel_);
+    multiply_matrices<float, float>({output_gradients_.data(), layer.outputs, 1},
+                                    {values_.data() + layer.at, 1, layer.outputs}, n_batch_,
+                                    layer.outputs, layer.inputs, input_gradients_.data(), panel_);
     // An input is zero where its unit was off or left out.
     for (std::size_t i = 0; i < n_batch_ * layer.inputs; ++i)
       output_gradients_[i] = inputs[i] > 0.0f ? input_gradients_[i] * scale : 0.0f;

@@ -126,7 +126,7 @@ class NeuralMember(BaselineMember):
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         units = self._encode(X)
         for coef, intercept in zip(self.coefs_[:-1], self.intercepts_[:-1], strict=True):
-            units = np.maximum(multiply_rows(units, coef.astype(np.float64)) + intercept, 0.0)
+            units = np.maximum(multiply_rows(units, coef) + intercept, 0.0)
         scores = multiply_rows(units, self.coefs_[-1]) + self.intercepts_[-1]
         return softmax(scores) if self.classify else scores
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from committee import _core
 from committee.constraints import show_value
 from committee.data.arrays import check_sparse
 from committee.data.device_tables import DeviceTable
@@ -153,9 +154,9 @@ def fits_one_block(table: FloatMatrix | SparseMatrix) -> bool:
 
 
 def multiply_rows(table: FloatMatrix | SparseMatrix, others: FloatArray) -> FloatArray:
-    """Product of each row with each row of ``others``, the same whatever other rows there are.
+    """Product of each row with each row of ``others``, the same on every machine and whatever other rows there are.
 
-    BLAS sums in an order that depends on the number of rows.
+    BLAS and `numpy.einsum` sum in an order that depends on the processor, BLAS also on the number of rows.
 
     Parameters
     ----------
@@ -177,4 +178,4 @@ def multiply_rows(table: FloatMatrix | SparseMatrix, others: FloatArray) -> Floa
     if issparse(table):
         product: FloatArray = table @ others.T
         return product
-    return np.asarray(np.einsum("ij,kj->ik", np.ascontiguousarray(table), np.ascontiguousarray(others)))
+    return _core.multiply_rows(np.ascontiguousarray(table, dtype=np.float64), np.ascontiguousarray(others))
