@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from committee import _core
 from committee._core import testing
-from committee.data.rows import multiply_rows
+from committee.engines.row_products import multiply_rows
 from tests.interrupts import count_polls, interrupt_at_poll
 
 

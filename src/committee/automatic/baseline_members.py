@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 
 from committee.automatic.encoding import fit_encoding
 from committee.data import Schema
-from committee.data.rows import multiply_rows
 from committee.engines.formula import ConstantTerm, LinearTerm, ModelFormula, RowFunction, refuse_formula
+from committee.engines.row_products import multiply_rows
 from committee.losses import apply_exp, apply_log, apply_sigmoid, apply_softplus
 
 if TYPE_CHECKING:

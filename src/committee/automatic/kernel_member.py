@@ -15,8 +15,8 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
-from committee.data.rows import multiply_rows
 from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowFunction
+from committee.engines.row_products import multiply_rows
 from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:

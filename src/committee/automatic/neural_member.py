@@ -14,7 +14,6 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding, make_dense
-from committee.data.rows import multiply_rows
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
@@ -25,6 +24,7 @@ from committee.engines.formula import (
     TakenColumns,
 )
 from committee.engines.networks import NetworkParams, train_network
+from committee.engines.row_products import multiply_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from committee import _core
 from committee.constraints import show_value
 from committee.data.arrays import check_sparse
 from committee.data.device_tables import DeviceTable
 from committee.exceptions import DataError, DataTypeError
 
 if TYPE_CHECKING:
-    from committee.typing import AnyArray, FloatArray, FloatMatrix, SparseMatrix
+    from committee.typing import AnyArray, FloatMatrix, SparseMatrix
 
-__all__ = ["collect_table", "count_rows", "densify_blocks", "fits_one_block", "multiply_rows", "select_rows"]
+__all__ = ["collect_table", "count_rows", "densify_blocks", "fits_one_block", "select_rows"]
 
 _DENSE_VALUES = 1 << 22
 """Values of a sparse table that are made dense at a time (32 MB)."""
@@ -151,31 +149,3 @@ def densify_blocks(table: Any) -> Iterator[tuple[int, AnyArray]]:
 def fits_one_block(table: FloatMatrix | SparseMatrix) -> bool:
     """Whether a sparse table is made dense at once; a table in blocks has its own."""
     return hasattr(table, "iterate") or bool(table.shape[0] * table.shape[1] <= _DENSE_VALUES)
-
-
-def multiply_rows(table: FloatMatrix | SparseMatrix, others: FloatArray) -> FloatArray:
-    """Product of each row with each row of ``others``, the same on every machine and whatever other rows there are.
-
-    BLAS and `numpy.einsum` sum in an order that depends on the processor, BLAS also on the number of rows.
-
-    Parameters
-    ----------
-    table : ndarray or sparse matrix of shape (n_rows, n_columns)
-        The rows.
-    others : ndarray of shape (n_others, n_columns)
-        What each is multiplied by.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_others)
-
-    Examples
-    --------
-    >>> multiply_rows(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([[3.0, 1.0]]))
-    array([[5.],
-           [1.]])
-    """
-    if issparse(table):
-        product: FloatArray = table @ others.T
-        return product
-    return _core.multiply_rows(np.ascontiguousarray(table, dtype=np.float64), np.ascontiguousarray(others))

@@ -15,10 +15,10 @@ from committee.data import ClassTarget
 from committee.data.checks import note_columns
 from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
-from committee.data.rows import multiply_rows
 from committee.data.targets import encode_classes, read_target
 from committee.data.weights import read_sample_weight
 from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, refuse_formula
+from committee.engines.row_products import multiply_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.bayes_predictions import BaseNaiveBayes, ClassPrior, FitPrior, encode_known, sum_by_code
 from committee.losses import apply_expm1, apply_log
