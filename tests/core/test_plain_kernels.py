@@ -84,6 +84,20 @@ def test_split_sequences(n_leaves: int, dtype: type, run_forms: Callable) -> Non
         assert found == [wanted] * len(FORMS)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_codes", [2, 40, 254])
+def test_split_sequences_of_categories(n_codes: int, dtype: type, run_forms: Callable) -> None:
+    rng = np.random.default_rng(n_codes)
+    draw = Draw(n_leaves=31, n_features=4, categorical=(1, 3), n_codes=n_codes)
+    trees = testing.build_trees([draw_tree(rng, draw) for _ in range(9)], draw.outputs, draw.n_features)
+    for n_rows in (1, 65, 300, 1500):
+        X = draw_rows(rng, n_rows, draw, 0.1, dtype)
+        X[rng.random(n_rows) < 0.1, 1] = rng.choice([-1.0, -0.5, 0.5, 253.5, 254.0, 255.0, 1e9, np.inf, -np.inf])
+        wanted = testing.predict_by_path(trees, X, "sum", path="plain").tobytes()
+        found = run_forms(lambda X=X: testing.predict_by_path(trees, X, "sum", path="sequence").tobytes())
+        assert found == [wanted] * len(FORMS)
+
+
 @pytest.mark.parametrize("n_trees", [2, 40])
 @pytest.mark.parametrize("n_leaves", [200, 700])
 def test_the_path_is_a_matter_of_speed_alone(n_leaves: int, n_trees: int, run_forms: Callable) -> None:

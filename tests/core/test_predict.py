@@ -31,13 +31,14 @@ DRAWS = {
     "256 leaves": Draw(n_leaves=256, n_features=3),
     "many leaves": Draw(n_leaves=700, n_features=4),
     "categories": Draw(categorical=(0, 3), n_leaves=25),
+    "as many categories as a byte can name": Draw(categorical=(1, 2), n_codes=254, n_leaves=40),
     "wide categories": Draw(categorical=(1,), n_codes=400, n_leaves=25, exact_floats=False),
 }
 
 
 def has_path(path: str, draw: Draw, grown: list[naive.Tree]) -> bool:
     if path == "sequence":
-        return draw.n_leaves <= 256 and not draw.categorical
+        return draw.n_leaves <= 256 and (not draw.categorical or draw.n_codes <= 254)
     if path == "coded":
         return draw.n_leaves <= 2048 and not draw.categorical and count_thresholds(grown) <= 255
     return True

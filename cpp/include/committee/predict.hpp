@@ -22,8 +22,8 @@ enum class PredictPath : u8 {
   automatic = 0,
   plain = 1,        // a row at a time, several trees in flight
   interleaved = 2,  // blocks of rows by trees, several rows in flight
-  sequence = 3,  // few leaves: splits replayed on bytes, 16 rows an instruction (no categories, <=
-                 // 256 leaves a tree)
+  sequence = 3,     // few leaves: splits replayed on bytes, 16 rows an instruction (<= 256 leaves a
+                    // tree and 254 categories a feature)
   coded = 4,  // a row at a time on bytes (no categories, <= 2048 leaves a tree and 255 thresholds a
               // feature)
   bytes = 5,  // large trees on few thresholds: as interleaved, with rows and nodes of bytes (no

@@ -353,11 +353,11 @@ PredictPath Predictor::choose_path(const MatrixView& x, std::size_t n_trees, int
         n_trees >= kCodedTrees && few_rows_calls_.fetch_add(1, std::memory_order_relaxed) > 0;
     return pays && coded() ? PredictPath::coded : PredictPath::plain;
   }
-  if (!trees_.category_offsets.empty()) return PredictPath::interleaved;
+  const bool categories = !trees_.category_offsets.empty();
   const double columns = static_cast<double>(trees_.n_features),
                trees = static_cast<double>(n_trees);
   const std::size_t sequence_leaves =
-      may_use(Instructions::avx2) ? SplitSequence::kMostLeaves : kSequenceLeaves;
+      categories || may_use(Instructions::avx2) ? SplitSequence::kMostLeaves : kSequenceLeaves;
   const double sequence_trees =
       may_use(Instructions::avx512) ? kWideTreesPerColumn : kSequenceTreesPerColumn;
   if (n_rows >= kSequenceRows && most_leaves_ <= SplitSequence::kMostLeaves &&
@@ -365,6 +365,7 @@ PredictPath Predictor::choose_path(const MatrixView& x, std::size_t n_trees, int
       trees >= sequence_trees * columns && sequence()) {
     return PredictPath::sequence;
   }
+  if (categories) return PredictPath::interleaved;
   // Of all calls so far: what is derived by one of them is there for those that follow.
   const u64 asked = u64{n_rows} * n_trees;
   const double walks =
@@ -416,7 +417,7 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
     const SplitSequence* const made = sequence();
     if (!made)
       throw std::invalid_argument(
-          "These trees have no split sequence: categories, or more than 256 leaves.");
+          "These trees have no split sequence: more than 254 categories, or more than 256 leaves.");
     const SequenceJob plan(job, *made);
     for_row_blocks(x.n_rows, 8 * plan.block_rows, n_threads, [&](std::size_t first, std::size_t n) {
       predict_sequence(job, plan, first, n);

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 namespace committee {
 
 namespace {
@@ -22,6 +26,36 @@ Bytes repeat_byte(u8 byte) {
   return Bytes{} + static_cast<signed char>(byte);
 }
 
+// Which of 16 rows' codes are not in a set: all bits of their bytes.
+Bytes find_outside(const u8* set, const std::int8_t* places, const std::int8_t* bits) {
+#if defined(__aarch64__)
+  const uint8x16x2_t table = {{vld1q_u8(set), vld1q_u8(set + 16)}};
+  const uint8x16_t found = vqtbl2q_u8(table, vreinterpretq_u8_s8(vld1q_s8(places)));
+  return (Bytes)vmvnq_u8(vtstq_u8(found, vreinterpretq_u8_s8(vld1q_s8(bits))));
+#else
+  std::int8_t found[16];
+  for (int i = 0; i < 16; ++i) found[i] = static_cast<std::int8_t>(set[places[i]]);
+  return (load_bytes(found) & load_bytes(bits)) == Bytes{};
+#endif
+}
+
+template <class X>
+u32 find_category(X x) {
+  if (x != x) return SplitSequence::kMissingCode;
+  return x >= X{0} && x < X{SplitSequence::kOtherCode} ? static_cast<u32>(x)
+                                                       : SplitSequence::kOtherCode;
+}
+
+// The codes of an arena's set, and whether there is room for them.
+bool has_room(std::span<const u32> words) {
+  constexpr std::size_t kWords = sizeof(SplitSequence::CodeSet) / sizeof(u32);
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    const u32 beyond = w < kWords - 1 ? 0 : w == kWords - 1 ? 3u << 30 : ~u32{0};
+    if (words[w] & beyond) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -29,7 +63,7 @@ void SplitSequence::build(const Trees& trees) {
   const Node<T>* const nodes = static_cast<const Node<T>*>(trees.nodes);
   std::vector<SplitKey> split_keys;
   for (std::size_t i = 0; i < trees.node_offsets[trees.n_trees]; ++i) {
-    if (!nodes[i].is_leaf())
+    if (!nodes[i].is_leaf() && !nodes[i].is_categorical())
       split_keys.emplace_back(nodes[i].feature(), static_cast<double>(nodes[i].threshold));
   }
   std::sort(split_keys.begin(), split_keys.end());
@@ -56,6 +90,39 @@ void SplitSequence::make_runs(std::span<const SplitKey> split_keys) {
   }
 }
 
+std::size_t SplitSequence::find_categories(u32 feature) {
+  for (const Categories& known : categories_) {
+    if (known.feature == feature) return known.column;
+  }
+  categories_.push_back({feature, n_columns_});
+  n_columns_ += 2;
+  return categories_.back().column;
+}
+
+template <class T>
+SplitSequence::Split SplitSequence::make_split(const Trees& trees, const Node<T>& node,
+                                               std::span<const SplitKey> split_keys) {
+  if (node.is_categorical()) {
+    const std::span<const u32> words = trees.category_set(node.category_set());
+    CodeSet set{};
+    std::memcpy(set.data(), words.data(), std::min(sizeof set, words.size_bytes()));
+    if (node.missing_left()) set[kMissingCode / 8] |= 1u << kMissingCode % 8;
+    sets_.push_back(set);
+    return {static_cast<u16>(find_categories(node.feature())), 0, 0, 0,
+            static_cast<i32>(sets_.size() - 1)};
+  }
+  const SplitKey split_key(node.feature(), static_cast<double>(node.threshold));
+  const auto found =
+      std::lower_bound(split_keys.begin(), split_keys.end(), split_key) - split_keys.begin();
+  const Place place = places_[static_cast<std::size_t>(found)];
+  Run& run = runs_[place.run];
+  i32& column = node.missing_left() ? run.column_left : run.column_right;
+  if (column < 0) column = static_cast<i32>(n_columns_++);
+  const int lowest = node.missing_left() ? -127 : -128;
+  return {static_cast<u16>(column), static_cast<std::int8_t>(lowest + static_cast<int>(place.code)),
+          0, 0};
+}
+
 template <class T>
 void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
                                 std::span<const SplitKey> split_keys) {
@@ -69,17 +136,10 @@ void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
       leaves[id[k]] = static_cast<u8>(node.left);
       continue;
     }
-    const SplitKey split_key(node.feature(), static_cast<double>(node.threshold));
-    const auto found =
-        std::lower_bound(split_keys.begin(), split_keys.end(), split_key) - split_keys.begin();
-    const Place place = places_[static_cast<std::size_t>(found)];
-    Run& run = runs_[place.run];
-    i32& column = node.missing_left() ? run.column_left : run.column_right;
-    if (column < 0) column = static_cast<i32>(n_columns_++);
-    const int lowest = node.missing_left() ? -127 : -128;
-    splits_.push_back({static_cast<u16>(column),
-                       static_cast<std::int8_t>(lowest + static_cast<int>(place.code)), id[k],
-                       static_cast<u8>(next)});
+    Split split = make_split(trees, node, split_keys);
+    split.from = id[k];
+    split.to = static_cast<u8>(next);
+    splits_.push_back(split);
     id[node.left] = id[k];
     id[node.left + 1] = static_cast<u8>(next++);
   }
@@ -89,9 +149,11 @@ void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
 }
 
 std::unique_ptr<const SplitSequence> SplitSequence::make(const Trees& trees) {
-  if (!trees.category_offsets.empty()) return nullptr;
   for (std::size_t t = 0; t < trees.n_trees; ++t) {
     if (trees.n_leaves(t) > kMostLeaves) return nullptr;
+  }
+  for (std::size_t s = 0; s + 1 < trees.category_offsets.size(); ++s) {
+    if (!has_room(trees.category_set(static_cast<u32>(s)))) return nullptr;
   }
   std::unique_ptr<SplitSequence> made(new SplitSequence);
   trees.double_thresholds ? made->build<double>(trees) : made->build<float>(trees);
@@ -126,6 +188,16 @@ void SplitSequence::encode_as(const MatrixView& x, std::size_t first_row, std::s
         for (std::size_t r = 0; r < kRows; ++r) to[r] = static_cast<std::int8_t>(group[r] + 1);
       }
     }
+    for (const Categories& categories : categories_) {
+      const X* const at = row + static_cast<std::ptrdiff_t>(categories.feature) * x.col_stride;
+      std::int8_t* const places = codes + categories.column * stride + i;
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const u32 code =
+            find_category(r < n ? at[static_cast<std::ptrdiff_t>(r) * x.row_stride] : X{0});
+        places[r] = static_cast<std::int8_t>(code / 8);
+        places[r + stride] = static_cast<std::int8_t>(1u << code % 8);
+      }
+    }
   }
 }
 
@@ -135,17 +207,41 @@ void SplitSequence::encode(const MatrixView& x, std::size_t first_row, std::size
   encode_as(x, first_row, n_rows, &Run::floats, codes, stride);
 }
 
+template <bool kCategories>
+void SplitSequence::replay_plain(const Replay& replay) {
+  Bytes at[kVectors] = {};
+  for (const Split& split : replay.splits) {
+    const std::int8_t* const x = replay.codes + split.column * replay.stride;
+    const Bytes from = repeat_byte(split.from), to = repeat_byte(split.to);
+    if (kCategories && split.set >= 0) {
+      const u8* const set = replay.sets[split.set].data();
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const Bytes moves =
+            (at[v] == from) & find_outside(set, x + v * 16, x + replay.stride + v * 16);
+        at[v] = (at[v] & ~moves) | (to & moves);
+      }
+      continue;
+    }
+    const Bytes code = repeat_byte(static_cast<u8>(split.code));
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const Bytes moves = (at[v] == from) & (load_bytes(x + v * 16) > code);
+      at[v] = (at[v] & ~moves) | (to & moves);
+    }
+  }
+  std::memcpy(replay.ids, at, kRows);
+}
+
 #if defined(COMMITTEE_AVX512)
 // The same with all rows of a group in one register, some groups at a time: the bytes of a split
 // are spread once for all of them, and none waits for the comparisons of another.
 template <int kGroups>
-COMMITTEE_AVX512 void SplitSequence::replay_avx512(std::span<const Split> splits,
-                                                   const std::int8_t* codes, std::size_t stride,
-                                                   u8* ids) {
+COMMITTEE_AVX512 void SplitSequence::replay_avx512(const Replay& replay) {
   __m512i at[kGroups];
   for (int g = 0; g < kGroups; ++g) at[g] = _mm512_setzero_si512();
-  for (const Split& split : splits) {
-    const std::int8_t* const x = codes + split.column * stride;
+  for (const Split& split : replay.splits) {
+    const std::int8_t* const x = replay.codes + split.column * replay.stride;
     const __m512i from = _mm512_set1_epi8(static_cast<char>(split.from));
     const __m512i to = _mm512_set1_epi8(static_cast<char>(split.to));
     const __m512i code = _mm512_set1_epi8(split.code);
@@ -157,21 +253,37 @@ COMMITTEE_AVX512 void SplitSequence::replay_avx512(std::span<const Split> splits
       at[g] = _mm512_mask_mov_epi8(at[g], moves, to);
     }
   }
-  for (int g = 0; g < kGroups; ++g) _mm512_storeu_si512(ids + g * kRows, at[g]);
+  for (int g = 0; g < kGroups; ++g) _mm512_storeu_si512(replay.ids + g * kRows, at[g]);
 }
 
-// Half a group in a register.
-template <int kGroups>
-COMMITTEE_AVX2 void SplitSequence::replay_avx2(std::span<const Split> splits,
-                                               const std::int8_t* codes, std::size_t stride,
-                                               u8* ids) {
+// Half a group in a register, and half of a set in each half of one.
+template <int kGroups, bool kCategories>
+COMMITTEE_AVX2 void SplitSequence::replay_avx2(const Replay& replay) {
   constexpr int kHalf = kRows / 2;
   __m256i at[2 * kGroups];
   for (int v = 0; v < 2 * kGroups; ++v) at[v] = _mm256_setzero_si256();
-  for (const Split& split : splits) {
-    const std::int8_t* const x = codes + split.column * stride;
+  for (const Split& split : replay.splits) {
+    const std::int8_t* const x = replay.codes + split.column * replay.stride;
     const __m256i from = _mm256_set1_epi8(static_cast<char>(split.from));
     const __m256i to = _mm256_set1_epi8(static_cast<char>(split.to));
+    if (kCategories && split.set >= 0) {
+      const __m128i* const set = reinterpret_cast<const __m128i*>(replay.sets[split.set].data());
+      const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128(set));
+      const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128(set + 1));
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * kGroups; ++v) {
+        const __m256i places = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + v * kHalf));
+        const __m256i bits =
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + replay.stride + v * kHalf));
+        const __m256i found =
+            _mm256_blendv_epi8(_mm256_shuffle_epi8(low, places), _mm256_shuffle_epi8(high, places),
+                               _mm256_cmpgt_epi8(places, _mm256_set1_epi8(15)));
+        const __m256i inside = _mm256_cmpeq_epi8(_mm256_and_si256(found, bits), bits);
+        const __m256i moves = _mm256_andnot_si256(inside, _mm256_cmpeq_epi8(at[v], from));
+        at[v] = _mm256_blendv_epi8(at[v], to, moves);
+      }
+      continue;
+    }
     const __m256i code = _mm256_set1_epi8(split.code);
 #pragma GCC unroll 8
     for (int v = 0; v < 2 * kGroups; ++v) {
@@ -182,7 +294,7 @@ COMMITTEE_AVX2 void SplitSequence::replay_avx2(std::span<const Split> splits,
     }
   }
   for (int v = 0; v < 2 * kGroups; ++v)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(ids + v * kHalf), at[v]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(replay.ids + v * kHalf), at[v]);
 }
 #endif
 
@@ -197,38 +309,33 @@ std::size_t SplitSequence::count_groups_together() {
   return may_use(Instructions::avx2) ? kGroupsTogether : 1;
 }
 
-void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
-                           std::size_t n_groups, u8* ids) const {
+template <bool kCategories>
+void SplitSequence::replay_groups(Replay replay, std::size_t n_groups) {
+  auto several = replay_plain<kCategories>, one = replay_plain<kCategories>;
+  std::size_t n_together = 1;
 #if defined(COMMITTEE_AVX512)
   if (may_use(Instructions::avx2)) {
-    const bool wide = may_use(Instructions::avx512);
-    const auto several = wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether>;
-    const auto one = wide ? replay_avx512<1> : replay_avx2<1>;
-    const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
-                                        splits_.data() + split_offsets_[tree + 1]);
-    std::size_t g = 0;
-    for (; g + kGroupsTogether <= n_groups; g += kGroupsTogether)
-      several(splits, codes + g * kRows, stride, ids + g * kRows);
-    for (; g < n_groups; ++g) one(splits, codes + g * kRows, stride, ids + g * kRows);
-    return;
+    const bool wide = !kCategories && may_use(Instructions::avx512);
+    several = wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether, kCategories>;
+    one = wide ? replay_avx512<1> : replay_avx2<1, kCategories>;
+    n_together = kGroupsTogether;
   }
 #endif
-  const Split* const first = splits_.data() + split_offsets_[tree];
-  const Split* const last = splits_.data() + split_offsets_[tree + 1];
-  for (std::size_t g = 0; g < n_groups; ++g, codes += kRows, ids += kRows) {
-    Bytes at[kVectors] = {};
-    for (const Split* split = first; split != last; ++split) {
-      const std::int8_t* const x = codes + split->column * stride;
-      const Bytes from = repeat_byte(split->from), to = repeat_byte(split->to);
-      const Bytes code = repeat_byte(static_cast<u8>(split->code));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        const Bytes moves = (at[v] == from) & (load_bytes(x + v * 16) > code);
-        at[v] = (at[v] & ~moves) | (to & moves);
-      }
-    }
-    std::memcpy(ids, at, kRows);
+  for (std::size_t g = 0; g < n_groups;) {
+    const std::size_t n = g + n_together <= n_groups ? n_together : 1;
+    (n == n_together ? several : one)(replay);
+    replay.codes += n * kRows;
+    replay.ids += n * kRows;
+    g += n;
   }
+}
+
+void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
+                           std::size_t n_groups, u8* ids) const {
+  const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
+                                      splits_.data() + split_offsets_[tree + 1]);
+  const Replay replay{splits, sets_.data(), codes, stride, ids};
+  sets_.empty() ? replay_groups<false>(replay, n_groups) : replay_groups<true>(replay, n_groups);
 }
 
 }  // namespace committee

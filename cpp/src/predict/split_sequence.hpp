@@ -8,18 +8,25 @@
 
 namespace committee {
 
-// Made from an arena without categories whose trees have at most 256 leaves.
+// Made from an arena whose trees have at most 256 leaves and whose category sets hold codes below
+// 254.
 //
 // A code column is a feature, a run of at most kThresholds of the thresholds that the arena's trees
 // ask of it, and a side for the missing. The code of x is the number of those thresholds below x,
 // so that "x <= threshold[b]" and "code <= b" are the same split_key. As signed bytes: where
 // missing values go right, codes are -128 .. 126 and missing is 127; where they go left, -127 ..
 // 127 and missing is -128.
+//
+// The code of a category is itself, 254 where no set holds it and 255 where it is missing: two
+// columns, the byte of a set in which its bit is, and the bit. The set of a split is of 32 bytes,
+// with the bit of missing where that goes left.
 class SplitSequence {
  public:
   static constexpr std::size_t kRows = 64;  // rows replayed together; blocks are multiples of it
   static constexpr std::size_t kThresholds = 254;
   static constexpr std::size_t kMostLeaves = 256;
+  static constexpr u32 kOtherCode = 254, kMissingCode = 255;  // of categories
+  using CodeSet = std::array<u8, 32>;
 
   // Null if the arena has no such form.
   static std::unique_ptr<const SplitSequence> make(const Trees& trees);
@@ -48,6 +55,12 @@ class SplitSequence {
     u16 column;
     std::int8_t code;
     u8 from, to;
+    i32 set = -1;  // of the codes that go left; -1: a number
+  };
+  // A feature with categories, and the first of its columns.
+  struct Categories {
+    u32 feature;
+    std::size_t column;
   };
   // A run of thresholds of one feature.
   struct Run {
@@ -66,20 +79,36 @@ class SplitSequence {
   void make_runs(std::span<const SplitKey> split_keys);
   template <class T>
   void append_tree(const Trees& trees, std::size_t tree, std::span<const SplitKey> split_keys);
+  template <class T>
+  Split make_split(const Trees& trees, const Node<T>& node, std::span<const SplitKey> split_keys);
+  std::size_t find_categories(u32 feature);
+  // The forms of a replay; kCategories: some splits may be by categories, which have no form for
+  // AVX-512.
+  struct Replay {
+    std::span<const Split> splits;
+    const CodeSet* sets;
+    const std::int8_t* codes;
+    std::size_t stride;
+    u8* ids;
+  };
 #if defined(COMMITTEE_AVX512)
   template <int kGroups>
-  COMMITTEE_AVX512 static void replay_avx512(std::span<const Split> splits,
-                                             const std::int8_t* codes, std::size_t stride, u8* ids);
-  template <int kGroups>
-  COMMITTEE_AVX2 static void replay_avx2(std::span<const Split> splits, const std::int8_t* codes,
-                                         std::size_t stride, u8* ids);
+  COMMITTEE_AVX512 static void replay_avx512(const Replay& replay);
+  template <int kGroups, bool kCategories>
+  COMMITTEE_AVX2 static void replay_avx2(const Replay& replay);
 #endif
+  template <bool kCategories>
+  static void replay_plain(const Replay& replay);
+  template <bool kCategories>
+  static void replay_groups(Replay replay, std::size_t n_groups);
   template <class X>
   void encode_as(const MatrixView& x, std::size_t first_row, std::size_t n_rows,
                  BinTable<X> Run::* table, std::int8_t* codes, std::size_t stride) const;
 
   std::size_t n_columns_ = 0;
   std::vector<Run> runs_;
+  std::vector<Categories> categories_;
+  std::vector<CodeSet> sets_;  // of the splits by categories
   struct Place {
     u32 run;
     u32 code;
