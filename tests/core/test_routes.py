@@ -111,7 +111,11 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", {"max_leaf_nodes": 9}, "subtree", "max_leaf_nodes grows best-first"),
     ("two", {"monotonic": [1] + [0] * 7}, "subtree", "there are monotone constraints"),
     ("two", {"interaction_groups": [[0, 1]]}, "subtree", "there are interaction constraints"),
-    ("values", {"exact": True}, "subtree", "exact splits, absolute error and log-rank sort the rows"),
+    ("values", {"criterion": "absolute_error"}, "subtree", "absolute error and log-rank rank the rows of each node"),
+    ("values", {"exact": True, "max_features": 3}, "subtree", "splits are exact and features are drawn at each node"),
+    ("two", {"exact": True, "random_splits": True}, "subtree", "splits are exact and thresholds are random"),
+    ("three", {"exact": True}, "multiclass_block", "splits are exact"),
+    ("two", {"exact": True}, "two_valued", "splits are exact"),
     ("values", {"min_samples_leaf": 2}, "presorted_rows", "min_samples_leaf is above 1"),
     ("values", {"criterion": "poisson"}, "presorted_rows", "the criterion is not squared_error"),
     ("three", {"criterion": "entropy"}, "multiclass_block", "the criterion is not gini"),
@@ -160,7 +164,7 @@ LISTED = {
 
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("name", LISTED)
-def test_sorted_lists_give_the_trees_of_sorted_nodes(name: str, missing: float) -> None:
+def test_sorted_lists_and_bins_of_values_give_the_trees_of_sorted_nodes(name: str, missing: float) -> None:
     criterion, n_classes, params = LISTED[name]
     rng = np.random.default_rng(len(name))
     X = rng.normal(size=(3000, 5))
@@ -175,6 +179,9 @@ def test_sorted_lists_give_the_trees_of_sorted_nodes(name: str, missing: float) 
     weights = rng.integers(0, 3, size=len(X)).astype(float)
     case = Case(X, weights=weights, n_levels=levels, params={"criterion": criterion, "exact": True, **params}, **target)
     whole = case.grow()
-    assert case.count_nodes()["sorted_lists"] > 100
-    case.params = {**case.params, "routes": switch_off("sorted_lists")}
-    assert_same([whole], [case.grow()])
+    is_subtree = case.describe_routes()["subtree"] == ""
+    assert case.count_nodes()["sorted_lists"] > (10 if is_subtree else 100)
+    assert (case.count_nodes()["subtree"] > 100) == is_subtree
+    for routes in (switch_off("sorted_lists"), switch_off("subtree"), switch_off("presorted_rows"), 0):
+        case.params = {**case.params, "routes": routes}
+        assert_same([whole], [case.grow()])

@@ -27,9 +27,10 @@ struct GrowthWorker {
       if (context.takes(Route::subtree)) subtree.emplace(context, search, partition, writer);
     }
   }
-  // The subtree of a node whose total is at hand; only where that route is taken.
-  void grow_subtree(const NodePosition& node, TreePart& part) {
-    if constexpr (kGrowsSubtrees) subtree->grow(node, total.data(), part);
+  // The subtree of a node whose total is at hand, by features that may vary in it; only where that
+  // route is taken.
+  void grow_subtree(const NodePosition& node, std::span<const u32> features, TreePart& part) {
+    if constexpr (kGrowsSubtrees) subtree->grow(node, features, total.data(), part);
   }
 
   TreeNodeSearch<Accumulator> search;
@@ -106,7 +107,7 @@ TreePart TreeBuilder<Accumulator>::grow() {
     Node root = make_root();
     if (is_subtree(root, may_defer)) {
       sum_items(root, *worker);
-      (*worker).grow_subtree(root, part);
+      (*worker).grow_subtree(root, features_of(root), part);
     } else {
       run(std::move(root), part, *worker, may_defer);
     }
@@ -173,7 +174,7 @@ void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& work
     std::copy(node.total.begin(), node.total.end(), worker.total.begin());
   }
   const Element* total = worker.total.data();
-  if (is_subtree(node, may_defer)) return worker.grow_subtree(node, part);
+  if (is_subtree(node, may_defer)) return worker.grow_subtree(node, features_of(node), part);
   write_node(node, part, worker);
   if (worker.writer.is_leaf(node, total) || !find_split(node, worker))
     return worker.writer.close_leaf(node, part);

@@ -29,6 +29,13 @@ struct NodeRows {
   NodeNumbers numbers;  // of the node
 };
 
+// Records of up to kExactRows rows, and the rank of each bin's value in its whole column.
+struct ValueRecords {
+  u8* bytes;  // of row r and feature f: bytes[r * stride + f]
+  std::size_t stride;
+  u32* ranks;  // of bin b of feature f: ranks[f * kHistogramBins + b]
+};
+
 // Of one thread at a time.
 template <class Accumulator>
 class TreeNodeSearch : public FeatureViews {
@@ -65,6 +72,9 @@ class TreeNodeSearch : public FeatureViews {
   // taken and they have room. After it: those of its children, where the node has them.
   void open_lists(NodePosition& node, std::span<const u32> features);
   void partition_lists(const NodePosition& node, std::size_t n_left, std::span<const u32> features);
+  // Records of a node of exact splits, its rows in their order: each value of a feature that occurs
+  // in the node is a bin. Returns a bit for each of the features that varies.
+  u64 bin_values(const NodePosition& node, std::span<const u32> features, ValueRecords& records);
   // The node's rows with the record group of a feature.
   Rows rows_of(const NodePosition& node, u32 feature) const;
   std::size_t batch_size() const { return count_batch(accumulator_); }

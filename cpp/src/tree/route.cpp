@@ -15,7 +15,8 @@ constexpr RouteInfo kRouteInfos[] = {
     {"dense_histograms", "histograms of all features are kept, and one child's is the difference",
      "nodes of 2,048 rows or more that search all features"},
     {"subtree", "a loop without allocation over copied records, totals from the parent's split",
-     "up to 64 numeric columns, one output, depth-first, no constraints"},
+     "up to 64 numeric columns, one output, depth-first, no constraints; with exact splits nodes of "
+     "255 rows or fewer"},
     {"presorted_rows", "each feature's rows are sorted once and partitioned with the node",
      "squared error over all features, 512 rows or fewer"},
     {"few_rows", "a node's rows are sorted by bin instead of counted in a histogram",
@@ -39,6 +40,8 @@ constexpr RouteInfo kRouteInfos[] = {
 static_assert(std::size(kRouteInfos) == kRoutes);
 
 constexpr const char* kEntries = "the columns are kept as entries";
+constexpr const char* kRanksRows = "absolute error and log-rank rank the rows of each node";
+constexpr const char* kExact = "splits are exact";
 
 // Collects the refusals; the first reason of a route counts.
 class Refusals {
@@ -81,7 +84,11 @@ void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample
 void choose_subtree(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::subtree;
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
+  r.refuse_if(has_no_histograms(plan.params.criterion), kOwn, kRanksRows);
+  r.refuse_if(plan.params.exact && plan.draws_features, kOwn,
+              "splits are exact and features are drawn at each node");
+  r.refuse_if(plan.params.exact && plan.params.random_splits, kOwn,
+              "splits are exact and thresholds are random");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   r.refuse_if(!plan.feature_groups.empty(), kOwn, "there are interaction constraints");
   r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
@@ -116,8 +123,7 @@ void choose_presorted(Refusals& r, const GrowthPlan& plan, const SampleFacts& sa
 void choose_sorted_lists(Refusals& r, const GrowthPlan& plan) {
   constexpr Route kOwn = Route::sorted_lists;
   r.refuse_if(!plan.params.exact, kOwn, "splits are not exact");
-  r.refuse_if(has_no_histograms(plan.params.criterion), kOwn,
-              "absolute error and log-rank rank the rows of each node");
+  r.refuse_if(has_no_histograms(plan.params.criterion), kOwn, kRanksRows);
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
@@ -126,7 +132,9 @@ void choose_sorted_lists(Refusals& r, const GrowthPlan& plan) {
 void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::few_rows;
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
+  r.refuse_if(has_no_histograms(plan.params.criterion), kOwn, kRanksRows);
+  // Only subtrees have bins of the values themselves.
+  if (plan.params.exact) r.need(Route::subtree, kOwn, "splits are exact outside of subtrees");
   r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
   refuse_limits(r, plan, kOwn);
   const bool is_class = sample.kind == AccumulatorKind::classes;
@@ -138,6 +146,7 @@ void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) 
 void choose_columns_of_two_bins(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   const u64 two_valued = find_two_valued(*plan.input.data);
   r.need(Route::subtree, Route::two_valued, "the subtree route is not taken");
+  r.refuse_if(plan.params.exact, Route::two_valued, kExact);
   r.refuse_if(two_valued == 0, Route::two_valued, "no column has two bins and no missing values");
   r.refuse_if(sample.total >= kExactSquares, Route::two_valued, "the rows weigh 2^26 or more");
 
@@ -154,6 +163,7 @@ void choose_columns_of_two_bins(Refusals& r, const GrowthPlan& plan, const Sampl
 void choose_multiclass(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::multiclass_block;
   r.need(Route::subtree, kOwn, "the subtree route is not taken");
+  r.refuse_if(plan.params.exact, kOwn, kExact);
   r.refuse_if(sample.kind != AccumulatorKind::classes || sample.is_wide || sample.counts_rows, kOwn,
               "cells are not 32-bit weights of classes");
   r.refuse_if(plan.params.criterion != Gini::kName, kOwn, "the criterion is not gini");

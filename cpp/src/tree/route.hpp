@@ -15,6 +15,8 @@ inline constexpr std::size_t kDenseBytes = std::size_t{256} << 20;  // of all th
 inline constexpr std::size_t kFewForSingle = 8;
 // Records that are copied for a subtree: half of a first cache.
 inline constexpr std::size_t kCopiedBytes = std::size_t{32} << 10;
+// Rows of a subtree of exact splits: each value that occurs in it has a bin of its own.
+inline constexpr std::size_t kExactRows = kMissingBin;
 // Lists of sorted rows of a subtree, both of their buffers.
 inline constexpr std::size_t kListBytes = std::size_t{64} << 20;
 // Rows of a tree that pay for the tables of random thresholds.

@@ -75,6 +75,33 @@ SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 
 }
 
 template <class Accumulator>
+u64 TreeNodeSearch<Accumulator>::bin_values(const NodePosition& node, std::span<const u32> features,
+                                            ValueRecords& records) {
+  const bool has_lists = node.lists != NodePosition::Lists::none;
+  const std::size_t first = has_lists ? lists_->place_of(node) : 0;
+  std::fill_n(records.bytes, node.size() * records.stride, u8{0});
+  u64 varying = 0;
+  for (const u32 feature : features) {
+    const SortedRows rows = sort_rows(node, feature);
+    const std::size_t n_values = rows.keyed.size() - rows.n_missing;
+    u8* const bytes = records.bytes + feature - first * records.stride;
+    u32* const ranks = records.ranks + feature * kHistogramBins;
+    u32 bin = 0;
+    u32 previous = static_cast<u32>(rows.keyed[0] >> 32);
+    for (std::size_t i = 0; i < n_values; ++i) {
+      const u32 rank = static_cast<u32>(rows.keyed[i] >> 32);
+      bin += rank != previous;
+      previous = ranks[bin] = rank;
+      bytes[static_cast<u32>(rows.keyed[i]) * records.stride] = static_cast<u8>(bin);
+    }
+    for (std::size_t i = n_values; i < rows.keyed.size(); ++i)
+      bytes[static_cast<u32>(rows.keyed[i]) * records.stride] = kMissingBin;
+    varying |= u64{bin > 0 || (rows.n_missing > 0 && n_values > 0)} << feature;
+  }
+  return varying;
+}
+
+template <class Accumulator>
 bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 feature,
                                                 Candidate& best) {
   SortedRows rows = sort_rows(node, feature);

@@ -36,6 +36,8 @@ class SortedLists {
   }
 
   const Item* items() const { return items_; }
+  // Of the node's first row.
+  std::size_t place_of(const NodePosition& node) const { return node.begin - begin_; }
   SortedRows list(const NodePosition& node, u32 feature) const {
     SortedRows rows;
     rows.keyed = {entries_[is_second(node.lists)].data() + find(node, feature), node.size()};

@@ -38,7 +38,8 @@ class TreeBuilder {
   [[gnu::cold]] Node make_root() const;
   // Whether the node's subtree is grown by SubtreeBuilder.
   bool is_subtree(const Node& node, bool may_defer) const {
-    return context_.takes(Route::subtree) && !may_defer && !context_.fits_dense(node.size());
+    return context_.takes(Route::subtree) && !may_defer && !context_.fits_dense(node.size()) &&
+           (!params_.exact || node.size() <= kExactRows);
   }
   void run(Node root, TreePart& part, Worker& worker, bool may_defer);
   void open_node(Node node, TreePart& part, Worker& worker, NodeQueue<Node>& queue, bool may_defer);

@@ -36,8 +36,9 @@ class SubtreeBuilder {
     n_wanted_ = std::min(context.params.max_features, n_pool_);
   }
 
-  // Grows the subtree of a node with that total.
-  void grow(const NodePosition& top, const Element* total, TreePart& part);
+  // Grows the subtree of a node with that total; features: those that may vary in it.
+  void grow(const NodePosition& top, std::span<const u32> features, const Element* total,
+            TreePart& part);
 
  private:
   // A node of the subtree; its total lies beside it.
@@ -59,6 +60,10 @@ class SubtreeBuilder {
   std::size_t partition(Node& node, const Candidate& best);
   bool take_open(Node& node);
   void copy_records(Node& node);
+  void bin_values(Node& node, std::span<const u32> features);
+  void make_room();
+  void number_row(std::size_t i, Item& item);
+  double find_threshold(Candidate& best) const;
   void sort_rows(Node& node);
   void close_leaf(const Node& node, TreePart& part) const;
   bool finish_block(Node& node, TreePart& part);
@@ -86,6 +91,7 @@ class SubtreeBuilder {
     double value, weight;
   };
   std::vector<LeafRow> copied_leaf_rows_;  // where leaves hold numbers
+  std::vector<u32> value_ranks_;           // of exact splits (ValueRecords)
   // Of routes, made where they are taken.
   std::unique_ptr<PresortedRows<Accumulator>> presorted_;
   std::unique_ptr<ExtraTreesLevels> own_extra_trees_;
@@ -94,14 +100,15 @@ class SubtreeBuilder {
 };
 
 template <class Accumulator>
-void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, const Element* total,
-                                       TreePart& part) {
+void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const u32> features,
+                                       const Element* total, TreePart& part) {
   const u32 cell = accumulator_.cell();
   Node node;
   static_cast<NodePosition&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   if (context_.extra_trees_rules || context_.multiclass_rules) node.block_rows = node.size();
   std::copy_n(total, cell, total_.begin());
+  if (context_.params.exact) bin_values(node, features);
   const std::size_t n_before = part.tree.size();
   std::size_t n_sorted = 0;
   open_.clear();
@@ -216,10 +223,8 @@ template <class Accumulator>
 typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(Node& node,
                                                                                 Candidate& best,
                                                                                 TreePart& part) {
-  const ColumnBins& bins = (*context_.data.bins)[best.feature];
   // No row lies between the bin and where it settles: the partition need not wait for it.
   const std::size_t n_left = partition(node, best);
-  settle_split_bin(best, bins);
   if (!best.has_missing) {
     best.missing_left = 2.0 * accumulator_.weight(search_.finder().best_left()) >
                         accumulator_.weight(total_.data());
@@ -227,7 +232,7 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
   GrownTree::Split& split = part.tree.splits[node.id];
   split.feature = best.feature;
   split.missing_left = best.missing_left;
-  split.threshold = threshold_of(best, bins);
+  split.threshold = find_threshold(best);
   Node right = node;
   node.parent = right.parent = node.id;
   ++node.depth;
@@ -238,6 +243,20 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
   node.key = child_key(node.key, false);
   right.begin = node.end = node.begin + n_left;
   return right;
+}
+
+// Between bins of the table, or between the values of exact splits.
+template <class Accumulator>
+double SubtreeBuilder<Accumulator>::find_threshold(Candidate& best) const {
+  if (!context_.params.exact) {
+    const ColumnBins& bins = (*context_.data.bins)[best.feature];
+    settle_split_bin(best, bins);
+    return threshold_of(best, bins);
+  }
+  if (best.next == kNone) return std::numeric_limits<double>::infinity();
+  const std::vector<double>& values = context_.plan.input.presort->values[best.feature];
+  const u32* ranks = value_ranks_.data() + best.feature * kHistogramBins;
+  return choose_threshold(values[ranks[best.bin]], values[ranks[best.next]]);
 }
 
 // By what was gathered last if the feature is among it, else by records or columns.
@@ -268,12 +287,7 @@ void SubtreeBuilder<Accumulator>::copy_records(Node& node) {
   const std::size_t n = node.size(), stride = block.stride, n_words = stride / sizeof(u64);
   const auto record = [&](u32 row) { return block.records + row * stride; };
   Item* items = items_ + node.begin;
-  if (copied_.empty()) {
-    copied_ = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
-    copied_rows_.resize(kCopiedBytes / stride);
-    if constexpr (Accumulator::kKind == AccumulatorKind::moments)
-      copied_leaf_rows_.resize(kCopiedBytes / stride);
-  }
+  make_room();
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
   std::memcpy(first, record(items[0].row), stride);
   for (std::size_t i = 0; i < n; ++i) {
@@ -286,11 +300,7 @@ void SubtreeBuilder<Accumulator>::copy_records(Node& node) {
       std::memcpy(to + k * sizeof word, &word, sizeof word);
       differ[k] |= word ^ first[k];
     }
-    copied_rows_[i] = items[i].row;
-    if constexpr (Accumulator::kKind == AccumulatorKind::moments)
-      copied_leaf_rows_[i] = {context_.plan.input.target.values[items[i].row],
-                              context_.plan.input.weight(items[i].row)};
-    items[i].row = static_cast<u32>(i);
+    number_row(i, items[i]);
   }
   node.is_copied = true;
   u8 bytes[kRecordRoom];
@@ -299,6 +309,36 @@ void SubtreeBuilder<Accumulator>::copy_records(Node& node) {
     const FieldPlace place = block.place(f);
     if ((bytes[place.byte] & place.mask) == 0) node.varying &= ~(u64{1} << f);
   }
+}
+
+// The same for exact splits: in so few rows each value is a bin of its own.
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::bin_values(Node& node, std::span<const u32> features) {
+  make_room();
+  value_ranks_.resize(context_.data.n_cols * kHistogramBins);
+  ValueRecords records{copied_.data(), context_.block.stride, value_ranks_.data()};
+  node.varying = search_.bin_values(node, features, records);
+  for (std::size_t i = 0; i < node.size(); ++i) number_row(i, items_[node.begin + i]);
+  node.is_copied = true;
+}
+
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::make_room() {
+  if (!copied_.empty()) return;
+  const std::size_t n_rows = kCopiedBytes / context_.block.stride;
+  copied_ = AlignedBuffer<u8>(kCopiedBytes + kRecordRoom);
+  copied_rows_.resize(n_rows);
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments) copied_leaf_rows_.resize(n_rows);
+}
+
+// The item of a row becomes that of record i.
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::number_row(std::size_t i, Item& item) {
+  copied_rows_[i] = item.row;
+  if constexpr (Accumulator::kKind == AccumulatorKind::moments)
+    copied_leaf_rows_[i] = {context_.plan.input.target.values[item.row],
+                            context_.plan.input.weight(item.row)};
+  item.row = static_cast<u32>(i);
 }
 
 // Sorts the rows of a node whose records were copied, unless they are many or a value is missing.
