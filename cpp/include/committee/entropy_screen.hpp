@@ -83,6 +83,13 @@ class EntropyScreen {
     }
     return bound(best, std::max(std::max(most[0], most[1]), std::max(most[2], most[3])), error);
   }
+  // Whether any of these boundaries, kMostBlock at most, may reach the best score.
+  static constexpr std::size_t kMostBlock = 64;
+  static bool may_reach(std::span<const u64> sums, u64 total, float error, double best) {
+    float estimates[kMostBlock];
+    const float limit = estimate_binary(sums, 0, total, error, best, estimates);
+    return std::any_of(estimates, estimates + sums.size(), [&](float e) { return e >= limit; });
+  }
   // Several: one boundary, by the weights of the classes in whole vectors.
   static float estimate(const u32* left, const u32* total, u32 n_quads) {
     Four sum = {};

@@ -34,6 +34,7 @@ struct BinaryAccumulator {
     *cell += both & (u64{0} - u64{wanted});
   }
   static u64 weight_of(const Item& item) { return item.pack & 0xFFFFu; }
+  static bool fits_screen() { return true; }  // whether EntropyScreen can read a cell
   static bool is_empty(const Element* cell) { return *cell == 0; }
   static double weight(const Element* cell) { return static_cast<double>(static_cast<u32>(*cell)); }
   static double positive(const Element* cell) { return static_cast<double>(*cell >> 32); }
@@ -101,6 +102,7 @@ struct ClassAccumulator {
     if (wanted) add(cell, item);
   }
   static u64 weight_of(const Item& item) { return item.weight; }
+  bool fits_screen() const { return outputs.size() == 1 && !counted; }
   Element total(const Element* cell) const {
     Element sum = 0;
     for (u32 k = 0; k < outputs[0]; ++k) sum += cell[k];

@@ -5,11 +5,13 @@
 
 #include "committee/criteria/all.hpp"
 #include "committee/entropy_screen.hpp"
+#include "split/bin_boundaries.hpp"
 #include "split/categorical_order.hpp"
 #include "split/gini_binary_simd.hpp"
 #include "split/gini_multiclass.hpp"
 #include "split/histogram.hpp"
 #include "split/listed_boundaries.hpp"
+#include "split/sorted_sweep.hpp"
 #include "split/split_candidate.hpp"
 #include "split/tiny_nodes.hpp"
 
@@ -40,7 +42,8 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     if constexpr (kUsesGiniMulticlass) gini_multiclass_.begin_node(total_.data(), total_weight_);
     if constexpr (kTakesLogs) is_small_ = total_weight_ <= SmallLogs::kMost;
     if constexpr (kScreens) {
-      screens_ = !is_small_ && total_weight_ < EntropyScreen::kMostWeight;
+      screens_ =
+          !is_small_ && total_weight_ < EntropyScreen::kMostWeight && accumulator_.fits_screen();
       if (screens_)
         error_ = EntropyScreen::error(total_weight_,
                                       Accumulator::kFixedCell > 0 ? 2 : accumulator_.cell());
@@ -65,10 +68,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
                                           best_left_.data());
     }
     if constexpr (kScreens && Accumulator::kKind == AccumulatorKind::classes) {
-      if (unlimited_ && screens_ &&
-          accumulator_.n_spare + accumulator_.n_elements == accumulator_.cell() &&
-          accumulator_.outputs.size() == 1)
-        return scan_screened(hist, touched, has_missing, view, best);
+      if (unlimited_ && screens_) return scan_screened(hist, touched, has_missing, view, best);
     }
     return visit_bins(hist, touched, has_missing, [&](const Element* left, const Boundary& at) {
       consider(left, view, at, best);
@@ -178,16 +178,23 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
       if (unlimited_ && accumulator_.outputs.size() == 1 && !accumulator_.counted)
         return gini_multiclass_.scan_sorted(rows, items, view, best, best_left_.data());
     }
-    CellSum<Accumulator> left(accumulator_, left_);
     double bar = unlimited_ ? set_bar(best.score) : kForbidden;
+    const auto look = [&](const Element* sum, const Boundary& at) {
+      if (falls_short(sum, bar)) return;
+      consider(sum, view, at, best);
+      if (unlimited_) bar = set_bar(best.score);
+    };
+    if constexpr (kSweepsBlocks) {
+      if (unlimited_ && rows.n_missing == 0 && rows.only_bin == kNone)
+        return sweep_sorted(
+            accumulator_, rows.keyed, items,
+            [&](const auto& block, std::size_t n) { return may_win(block, n, bar); }, look);
+    }
+    CellSum<Accumulator> left(accumulator_, left_);
     return scan_sorted_boundaries(
         rows, [&] { left.set(accumulator_, nullptr); },
         [&](u32 row) { accumulator_.add(left.data(), items[row]); },
-        [&](const Boundary& at) {
-          if (falls_short(left.data(), bar)) return;
-          consider(left.data(), view, at, best);
-          if (unlimited_) bar = set_bar(best.score);
-        });
+        [&](const Boundary& at) { look(left.data(), at); });
   }
 
   bool scan_categories(Cells cells, bool random, const FeatureView& view,
@@ -247,31 +254,8 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   // Calls look(sum on the left, boundary) for all boundaries of a histogram; false: there are none.
   template <class Look>
   bool visit_bins(const Element* hist, u64 touched, bool has_missing, Look&& look) {
-    const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();
-    bool varies = false;
     CellSum<Accumulator> left(accumulator_, left_);
-    for (int pass = 0; pass < (has_missing ? 2 : 1); ++pass) {
-      left.set(accumulator_, pass == 1 ? missing : nullptr);
-      u32 previous = kNone;
-      for (u64 groups = touched; groups; groups &= groups - 1) {
-        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
-        for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
-          const Element* cell = hist + static_cast<std::size_t>(bin) * accumulator_.cell();
-          if (accumulator_.is_empty(cell)) continue;
-          if (previous != kNone) {
-            varies = true;
-            look(left.data(), Boundary{previous, bin, pass == 1, has_missing});
-          }
-          left.add(accumulator_, cell);
-          previous = bin;
-        }
-      }
-      if (has_missing && pass == 0 && previous != kNone) {
-        varies = true;
-        look(left.data(), Boundary{previous, kNone, false, true});
-      }
-    }
-    return varies;
+    return visit_bin_boundaries(accumulator_, hist, touched, has_missing, left, look);
   }
 
   // scan_bins by EntropyScreen: most features have no boundary that may win.
@@ -307,8 +291,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     return varies;
   }
 
-  // Scores the listed boundaries [from, to), with the missing cell added to the left if there is
-  // one.
+  // Scores the listed boundaries [from, to), with the missing cell, if any, on the left.
   void take_best_listed(u32 from, u32 to, const Element* missing, bool has_missing,
                         const FeatureView& view, Candidate& best) {
     const auto score = [this](const Element* left) { return score_boundary(left); };
@@ -347,7 +330,10 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
                                  static_cast<double>(total_[1] - left[1]), wl, wr);
   }
 
-  // Whether a product shows that a split that no limit forbids cannot win.
+  static constexpr bool kSweepsBlocks =
+      kHasRatios || kScoresSums || (kScreens && Accumulator::kKind == AccumulatorKind::binary);
+
+  // Whether a product or an estimate shows that a split that no limit forbids cannot win.
   bool falls_short(const Element* left, double bar) const {
     if constexpr (kHasRatios) {
       const auto ratio =
@@ -361,8 +347,22 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
                                       static_cast<double>(total_[1] - left[1]), wl,
                                       wr) < bar * (wl * wr);
     }
+    if constexpr (kScreens && Accumulator::kKind == AccumulatorKind::classes) {
+      return screens_ &&
+             EntropyScreen::estimate(left, total_.data(), accumulator_.cell() / 4) <
+                 EntropyScreen::bound(bar, std::numeric_limits<float>::lowest(), error_);
+    }
     (void)left, (void)bar;
     return false;
+  }
+
+  // Whether any of some does not.
+  bool may_win(const SweptBlock<Accumulator>& block, std::size_t n, double bar) const {
+    if constexpr (kScreens) {
+      return !screens_ || EntropyScreen::may_reach({block.sums[0], n}, total_[0], error_, bar);
+    } else {
+      return block.any_of(n, [&](const Element* left) { return !falls_short(left, bar); });
+    }
   }
 
   // Score of a split that no limit forbids.
