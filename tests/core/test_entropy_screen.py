@@ -42,7 +42,8 @@ def test_estimates_are_as_near_as_they_say(n_classes: int) -> None:
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("weights", ["none", "integer", "fraction"])
-def test_screened_trees_equal_their_twins(n_classes: int, missing: float, weights: str) -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_screened_trees_equal_their_twins(n_classes: int, missing: float, weights: str, exact: bool) -> None:
     # Nodes of every size: larger and smaller than the table of logarithms, sorted and counted.
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(400, 4))
@@ -50,6 +51,6 @@ def test_screened_trees_equal_their_twins(n_classes: int, missing: float, weight
     noise = rng.normal(size=400)
     y = np.digitize(X[:, 0] * X[:, 1] + X[:, 3] + noise, np.linspace(-1, 1, n_classes - 1))
     X[rng.random(X.shape) < missing] = np.nan
-    params = {"criterion": "entropy", "max_depth": 5}
+    params = {"criterion": "entropy", "max_depth": 5, "exact": exact}
     case = Case(X, labels=y[:, None].astype(np.uint32), weights=draw_weights(rng, weights, 400), params=params)
     assert compare(case) > 20

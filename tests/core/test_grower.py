@@ -62,7 +62,7 @@ def test_large_nodes_with_dense_histograms_equal_their_twins(criterion: str, kin
     assert compare(Case(X, weights=weights, params={"criterion": criterion, "max_depth": 4}, **target)) > 15
 
 
-@pytest.mark.parametrize("criterion", ["gini", "squared_error", "absolute_error"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson", "absolute_error"])
 def test_exact_splits_of_nodes_of_every_size_equal_their_twins(criterion: str) -> None:
     # Rows are sorted by insertion, in buckets or by digits; a value that most rows have fills a bucket.
     rng = np.random.default_rng(7)
