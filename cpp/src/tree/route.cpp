@@ -15,7 +15,8 @@ constexpr RouteInfo kRouteInfos[] = {
     {"dense_histograms", "histograms of all features are kept, and one child's is the difference",
      "nodes of 2,048 rows or more that search all features"},
     {"subtree", "a loop without allocation over copied records, totals from the parent's split",
-     "up to 64 numeric columns, one output, depth-first, no constraints; with exact splits nodes of "
+     "up to 64 numeric columns, one output, depth-first, no constraints; with exact splits nodes "
+     "of "
      "255 rows or fewer"},
     {"presorted_rows", "each feature's rows are sorted once and partitioned with the node",
      "squared error over all features, 512 rows or fewer"},
