@@ -108,8 +108,7 @@ SplitSequence::Split SplitSequence::make_split(const Trees& trees, const Node<T>
     std::memcpy(set.data(), words.data(), std::min(sizeof set, words.size_bytes()));
     if (node.missing_left()) set[kMissingCode / 8] |= 1u << kMissingCode % 8;
     sets_.push_back(set);
-    return {static_cast<u16>(find_categories(node.feature())), 0, 0, 0,
-            static_cast<i32>(sets_.size() - 1)};
+    return {static_cast<u16>(find_categories(node.feature())), 0, 0, 0, true};
   }
   const SplitKey split_key(node.feature(), static_cast<double>(node.threshold));
   const auto found =
@@ -120,7 +119,7 @@ SplitSequence::Split SplitSequence::make_split(const Trees& trees, const Node<T>
   if (column < 0) column = static_cast<i32>(n_columns_++);
   const int lowest = node.missing_left() ? -127 : -128;
   return {static_cast<u16>(column), static_cast<std::int8_t>(lowest + static_cast<int>(place.code)),
-          0, 0};
+          0, 0, false};
 }
 
 template <class T>
@@ -144,6 +143,7 @@ void SplitSequence::append_tree(const Trees& trees, std::size_t tree,
     id[node.left + 1] = static_cast<u8>(next++);
   }
   split_offsets_.push_back(splits_.size());
+  set_offsets_.push_back(sets_.size());
   leaf_of_id_.insert(leaf_of_id_.end(), leaves.begin(), leaves.end());
   leaf_offsets_.push_back(leaf_of_id_.size());
 }
@@ -208,29 +208,35 @@ void SplitSequence::encode(const MatrixView& x, std::size_t first_row, std::size
 }
 
 template <bool kCategories>
-void SplitSequence::replay_plain(const Replay& replay) {
-  Bytes at[kVectors] = {};
-  for (const Split& split : replay.splits) {
-    const std::int8_t* const x = replay.codes + split.column * replay.stride;
-    const Bytes from = repeat_byte(split.from), to = repeat_byte(split.to);
-    if (kCategories && split.set >= 0) {
-      const u8* const set = replay.sets[split.set].data();
+void SplitSequence::replay_plain(const Replay& replay, std::size_t n_groups) {
+  const std::span<const Split> splits = replay.splits;
+  const std::size_t stride = replay.stride;
+  const std::int8_t* codes = replay.codes;
+  u8* ids = replay.ids;
+  for (std::size_t g = 0; g < n_groups; ++g, codes += kRows, ids += kRows) {
+    Bytes at[kVectors] = {};
+    const CodeSet* sets = replay.sets;
+    for (const Split& split : splits) {
+      const std::int8_t* const x = codes + split.column * stride;
+      const Bytes from = repeat_byte(split.from), to = repeat_byte(split.to);
+      if (kCategories && split.categorical) {
+        const u8* const set = (sets++)->data();
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          const Bytes moves = (at[v] == from) & find_outside(set, x + v * 16, x + stride + v * 16);
+          at[v] = (at[v] & ~moves) | (to & moves);
+        }
+        continue;
+      }
+      const Bytes code = repeat_byte(static_cast<u8>(split.code));
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        const Bytes moves =
-            (at[v] == from) & find_outside(set, x + v * 16, x + replay.stride + v * 16);
+        const Bytes moves = (at[v] == from) & (load_bytes(x + v * 16) > code);
         at[v] = (at[v] & ~moves) | (to & moves);
       }
-      continue;
     }
-    const Bytes code = repeat_byte(static_cast<u8>(split.code));
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      const Bytes moves = (at[v] == from) & (load_bytes(x + v * 16) > code);
-      at[v] = (at[v] & ~moves) | (to & moves);
-    }
+    std::memcpy(ids, at, kRows);
   }
-  std::memcpy(replay.ids, at, kRows);
 }
 
 #if defined(COMMITTEE_AVX512)
@@ -261,13 +267,14 @@ template <int kGroups, bool kCategories>
 COMMITTEE_AVX2 void SplitSequence::replay_avx2(const Replay& replay) {
   constexpr int kHalf = kRows / 2;
   __m256i at[2 * kGroups];
+  const CodeSet* sets = replay.sets;
   for (int v = 0; v < 2 * kGroups; ++v) at[v] = _mm256_setzero_si256();
   for (const Split& split : replay.splits) {
     const std::int8_t* const x = replay.codes + split.column * replay.stride;
     const __m256i from = _mm256_set1_epi8(static_cast<char>(split.from));
     const __m256i to = _mm256_set1_epi8(static_cast<char>(split.to));
-    if (kCategories && split.set >= 0) {
-      const __m128i* const set = reinterpret_cast<const __m128i*>(replay.sets[split.set].data());
+    if (kCategories && split.categorical) {
+      const __m128i* const set = reinterpret_cast<const __m128i*>((sets++)->data());
       const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128(set));
       const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128(set + 1));
 #pragma GCC unroll 8
@@ -311,30 +318,30 @@ std::size_t SplitSequence::count_groups_together() {
 
 template <bool kCategories>
 void SplitSequence::replay_groups(Replay replay, std::size_t n_groups) {
-  auto several = replay_plain<kCategories>, one = replay_plain<kCategories>;
-  std::size_t n_together = 1;
 #if defined(COMMITTEE_AVX512)
   if (may_use(Instructions::avx2)) {
+    const auto go_on = [&](std::size_t n) {
+      replay.codes += n * kRows;
+      replay.ids += n * kRows;
+      n_groups -= n;
+    };
     const bool wide = !kCategories && may_use(Instructions::avx512);
-    several = wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether, kCategories>;
-    one = wide ? replay_avx512<1> : replay_avx2<1, kCategories>;
-    n_together = kGroupsTogether;
+    const auto several =
+        wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether, kCategories>;
+    const auto one = wide ? replay_avx512<1> : replay_avx2<1, kCategories>;
+    for (; n_groups >= kGroupsTogether; go_on(kGroupsTogether)) several(replay);
+    for (; n_groups > 0; go_on(1)) one(replay);
+    return;
   }
 #endif
-  for (std::size_t g = 0; g < n_groups;) {
-    const std::size_t n = g + n_together <= n_groups ? n_together : 1;
-    (n == n_together ? several : one)(replay);
-    replay.codes += n * kRows;
-    replay.ids += n * kRows;
-    g += n;
-  }
+  replay_plain<kCategories>(replay, n_groups);
 }
 
 void SplitSequence::replay(std::size_t tree, const std::int8_t* codes, std::size_t stride,
                            std::size_t n_groups, u8* ids) const {
   const std::span<const Split> splits(splits_.data() + split_offsets_[tree],
                                       splits_.data() + split_offsets_[tree + 1]);
-  const Replay replay{splits, sets_.data(), codes, stride, ids};
+  const Replay replay{splits, sets_.data() + set_offsets_[tree], codes, stride, ids};
   sets_.empty() ? replay_groups<false>(replay, n_groups) : replay_groups<true>(replay, n_groups);
 }
 

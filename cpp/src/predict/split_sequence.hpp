@@ -55,7 +55,7 @@ class SplitSequence {
     u16 column;
     std::int8_t code;
     u8 from, to;
-    i32 set = -1;  // of the codes that go left; -1: a number
+    bool categorical;
   };
   // A feature with categories, and the first of its columns.
   struct Categories {
@@ -86,7 +86,7 @@ class SplitSequence {
   // AVX-512.
   struct Replay {
     std::span<const Split> splits;
-    const CodeSet* sets;
+    const CodeSet* sets;  // of the tree
     const std::int8_t* codes;
     std::size_t stride;
     u8* ids;
@@ -98,7 +98,7 @@ class SplitSequence {
   COMMITTEE_AVX2 static void replay_avx2(const Replay& replay);
 #endif
   template <bool kCategories>
-  static void replay_plain(const Replay& replay);
+  static void replay_plain(const Replay& replay, std::size_t n_groups);
   template <bool kCategories>
   static void replay_groups(Replay replay, std::size_t n_groups);
   template <class X>
@@ -108,14 +108,14 @@ class SplitSequence {
   std::size_t n_columns_ = 0;
   std::vector<Run> runs_;
   std::vector<Categories> categories_;
-  std::vector<CodeSet> sets_;  // of the splits by categories
+  std::vector<CodeSet> sets_;  // of the splits by categories, in their order
   struct Place {
     u32 run;
     u32 code;
   };
   std::vector<Place> places_;  // of each split_key; emptied when the sequences are made
   std::vector<Split> splits_;  // all trees, one after the other
-  std::vector<u64> split_offsets_{0}, leaf_offsets_{0};
+  std::vector<u64> split_offsets_{0}, set_offsets_{0}, leaf_offsets_{0};
   std::vector<u8> leaf_of_id_;
 };
 
