@@ -4,8 +4,16 @@ All contenders have the same budget, threads, training rows and five folds, and 
 estimator. Whenever a contender finds a better candidate by its own folds, the time and the parameters are noted; after
 its time is over each of these is fitted on all training rows and scored on 30 % of the rows, which no search saw
 (log-loss, or root mean squared error). "best at" is when the last one was found. "ours at" is the time from which on
-our search is at least as good on the test rows as the contender at its end, and "times" how many times the contender's
+`TPESearch` is at least as good on the test rows as the contender at its end, and "times" how many times the contender's
 own time that saves.
+
+The last three columns are the same for the mean of the candidate's five models in the folds, in place of one model that
+is fitted on all training rows: `final="folds"` of our searches, and the models that Optuna's trial has fitted. It costs
+no further fit, and five times the size and the prediction time. scikit-learn's searches keep no models of folds.
+
+The second table has the mean over the tables of the loss of the best candidate so far, relative to that of LightGBM's
+defaults fitted on all training rows, after parts of the budget. Before a contender's first candidate is done it counts
+as that one.
 
 `GridSearchCV` and `RandomizedSearchCV` have no budget: they are called for one candidate after another, the grid in
 random order. Optuna prunes trials by the median after each fold, and LightGBM stops early on the test rows of the fold.
@@ -48,8 +56,16 @@ from benchmarks.report import RESULTS
 from committee import GradientBoostingClassifier, GradientBoostingRegressor
 from committee.search import HalvingSearch, IntegerRange, RealRange, TPESearch
 
-THREADS = 2
-TABLES = {"magic_telescope": True, "wine_quality": False, "california_housing": False, "bank_marketing": True}
+THREADS = 1
+TABLES = {
+    "magic_telescope": True,
+    "wine_quality": False,
+    "california_housing": False,
+    "bank_marketing": True,
+    "spambase": True,
+    "higgs_7500": True,
+    "abalone": False,
+}
 """Whether the target is a class."""
 SPACE = {
     "learning_rate": RealRange(0.02, 0.3, log=True),
@@ -85,11 +101,16 @@ class Task:
         """The metric of the searches."""
         return "neg_log_loss" if self.classify else "neg_root_mean_squared_error"
 
-    def measure(self, model: Any) -> float:
-        """The loss of a fitted model on the test rows."""
+    def measure(self, *models: Any) -> float:
+        """The loss of a fitted model, or of the mean of several, on the test rows."""
         if self.classify:
-            return float(log_loss(self.y_test, model.predict_proba(self.X_test), labels=model.classes_))
-        return float(root_mean_squared_error(self.y_test, model.predict(self.X_test)))
+            shares = np.mean([model.predict_proba(self.X_test) for model in models], axis=0)
+            return float(log_loss(self.y_test, shares, labels=models[0].classes_))
+        return float(root_mean_squared_error(self.y_test, np.mean([m.predict(self.X_test) for m in models], axis=0)))
+
+    def fit_folds(self, model: Any) -> list[Any]:
+        """A model for the training rows of each fold."""
+        return [clone(model).fit(self.X.iloc[train], self.y[train]) for train, _ in self.folds]
 
 
 @dataclass
@@ -97,18 +118,20 @@ class Trace:
     """When a contender found what, and how many candidates it looked at."""
 
     found: list[tuple[float, Any]] = field(default_factory=list)
+    folds: list[list[Any]] = field(default_factory=list)
     n_candidates: int = 0
     best: float = -np.inf
 
-    def note(self, seconds: float, score: float, model: Any) -> None:
-        """Keep a model if it is the best so far."""
+    def note(self, seconds: float, score: float, model: Any, folds: list[Any] | None = None) -> None:
+        """Keep a model, and those of its folds where they are fitted, if it is the best so far."""
         self.n_candidates += 1
         if score > self.best:
             self.best = score
             self.found.append((seconds, model))
+            self.folds += [] if folds is None else [folds]
 
 
-def load(name: str, classify: bool, n_rows: int | None) -> Task:
+def load(name: str, classify: bool, n_rows: int | None, split: int = 0) -> Task:
     table = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet")
     target = "target" if "target" in table else table.columns[-1]
     if n_rows is not None:
@@ -118,8 +141,8 @@ def load(name: str, classify: bool, n_rows: int | None) -> Task:
         X[column] = X[column].astype("category")
     labels = pd.factorize(y, sort=True)[0] if classify else y.to_numpy(np.float64)
     stratify = labels if classify else None
-    X_train, X_test, y_train, y_test = train_test_split(X, labels, test_size=0.3, random_state=0, stratify=stratify)
-    splitter = (StratifiedKFold if classify else KFold)(5, shuffle=True, random_state=0)
+    X_train, X_test, y_train, y_test = train_test_split(X, labels, test_size=0.3, random_state=split, stratify=stratify)
+    splitter = (StratifiedKFold if classify else KFold)(5, shuffle=True, random_state=split)
     folds = list(splitter.split(X_train, y_train))
     return Task(X_train.reset_index(drop=True), y_train, X_test, y_test, classify, folds)
 
@@ -142,6 +165,8 @@ def run_ours(kind: Any, task: Task, budget: float) -> Trace:
         estimator, budget=budget, scoring=task.scoring, cv=task.folds, refit=False, callbacks=[note], random_state=0
     )
     search.fit(task.X, task.y)
+    # Callbacks do not see the models of the folds, which the search has: they are fitted again here.
+    trace.folds = [task.fit_folds(model) for _, model in trace.found] if kind is TPESearch else []
     return trace
 
 
@@ -200,7 +225,7 @@ def run_optuna(task: Task, budget: float) -> Trace:
                     continue
                 suggest = trial.suggest_int if isinstance(values, IntegerRange) else trial.suggest_float
                 params[name] = suggest(name, values.low, values.high, log=values.log)
-        losses, rounds = [], []
+        losses, rounds, models = [], [], []
         for k, (train, test) in enumerate(task.folds):
             model = make_lightgbm(task, n_estimators=1000, **params)
             rows = task.X.iloc[test], task.y[test]
@@ -209,13 +234,14 @@ def run_optuna(task: Task, budget: float) -> Trace:
             fold = Task(None, task.y, rows[0], rows[1], task.classify, [])
             losses.append(fold.measure(model))
             rounds.append(model.best_iteration_ or 1000)
+            models.append(model)
             trial.report(float(np.mean(losses)), k)
             if trial.should_prune():
                 trace.n_candidates += 1
                 raise optuna.TrialPruned
         loss = float(np.mean(losses))
         found = make_lightgbm(task, n_estimators=int(np.mean(rounds)), **params)
-        trace.note(time.perf_counter() - began, -loss, found)
+        trace.note(time.perf_counter() - began, -loss, found, models)
         return loss
 
     study = optuna.create_study(
@@ -225,7 +251,9 @@ def run_optuna(task: Task, budget: float) -> Trace:
     return trace
 
 
-OURS = "committee, TPESearch"
+OURS, BASE = "committee, TPESearch", "GridSearchCV, LightGBM"
+"""The second begins with LightGBM's defaults as they are."""
+SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
 CONTENDERS: dict[str, Callable[[Task, float], Trace]] = {
     OURS: lambda task, budget: run_ours(TPESearch, task, budget),
     "committee, HalvingSearch": lambda task, budget: run_ours(HalvingSearch, task, budget),
@@ -244,34 +272,63 @@ class Outcome:
 
     times: list[float]
     losses: list[float]
+    fold_losses: list[float]
     n_candidates: int
 
+    def find_loss(self, seconds: float, losses: list[float]) -> float:
+        """The loss of the best candidate after some time."""
+        return losses[max(0, sum(at <= seconds for at in self.times) - 1)]
 
-def run_contender(name: str, contender: str, budget: float, n_rows: int | None) -> Outcome | None:
+
+def run_contender(name: str, contender: str, budget: float, n_rows: int | None, split: int) -> Outcome | None:
     """One contender on one table; None if its package is absent."""
     warnings.filterwarnings("ignore", module="lightgbm")
-    task = load(name, TABLES[name], n_rows)
+    task = load(name, TABLES[name], n_rows, split)
     try:
         trace = CONTENDERS[contender](task, budget)
     except ImportError as error:
         print(f"{contender} is left out: {error}", flush=True)
         return None
     losses = [task.measure(model.fit(task.X, task.y)) for _, model in trace.found]
-    print(name, contender, trace.n_candidates, losses[-1], flush=True)
-    return Outcome([seconds for seconds, _ in trace.found], losses, trace.n_candidates)
+    fold_losses = [task.measure(*models) for models in trace.folds]
+    print(name, contender, trace.n_candidates, losses[-1], fold_losses[-1:], flush=True)
+    return Outcome([seconds for seconds, _ in trace.found], losses, fold_losses, trace.n_candidates)
+
+
+def compare(ours: list[float], times: list[float], final: float, at: float) -> str:
+    """When all later candidates of ours are as good as a loss that was found at some time, and how much sooner."""
+    good = [k for k in range(len(ours)) if max(ours[k:]) <= final]
+    return f"{times[good[0]]:.1f} | {at / times[good[0]]:.1f}" if good else "not | "
 
 
 def list_rows(name: str, outcomes: dict[str, Outcome]) -> Iterator[str]:
     """Rows of a Markdown table."""
     ours = outcomes[OURS]
     for contender, own in outcomes.items():
-        final, at = own.losses[-1], own.times[-1]
-        reached = " | "
-        if contender != OURS:
-            # From when on all later candidates of ours are as good.
-            good = [k for k in range(len(ours.losses)) if max(ours.losses[k:]) <= final]
-            reached = f"{ours.times[good[0]]:.1f} | {at / ours.times[good[0]]:.1f}" if good else "not | "
-        yield f"| {name} | {contender} | {own.n_candidates} | {at:.1f} | {final:.5f} | {reached} |"
+        final, at, is_other = own.losses[-1], own.times[-1], contender != OURS
+        reached = compare(ours.losses, ours.times, final, at) if is_other else " | "
+        folds = " | | "
+        if own.fold_losses:
+            own_folds = own.fold_losses[-1]
+            other = compare(ours.fold_losses, ours.times, own_folds, at) if is_other else " | "
+            folds = f"{own_folds:.5f} | {other}"
+        yield f"| {name} | {contender} | {own.n_candidates} | {at:.1f} | {final:.5f} | {reached} | {folds} |"
+
+
+def list_curves(outcomes: dict[str, dict[str, Outcome]], budget: float) -> Iterator[str]:
+    """Rows of the table of mean losses over time."""
+    yield "| contender | " + " | ".join(f"{share * budget:.3g} s" for share in SHARES) + " | end |"
+    yield "|---|" + "---|" * (len(SHARES) + 1)
+    base = {name: own[BASE].losses[0] for name, own in outcomes.items() if BASE in own}
+    for contender, form in itertools.product(CONTENDERS, ("losses", "fold_losses")):
+        found = [(own[contender], base[name]) for name, own in outcomes.items() if contender in own and name in base]
+        if not found or not all(getattr(own, form) for own, _ in found):
+            continue
+        cells = []
+        for seconds in [*(share * budget for share in SHARES), np.inf]:
+            ratios = [own.find_loss(seconds, getattr(own, form)) / first for own, first in found]
+            cells.append(f"{100.0 * (np.exp(np.mean(np.log(ratios))) - 1.0):+.2f} %")
+        yield f"| {contender}{', mean of the folds' if form == 'fold_losses' else ''} | {' | '.join(cells)} |"
 
 
 def main(words: list[str] | None = None) -> None:
@@ -279,24 +336,27 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of each contender on each table")
     parser.add_argument("--quick", action="store_true", help="two tables of 1,500 rows, 4 seconds each")
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
+    parser.add_argument("--split", type=int, default=0, help="seed of the split into training and test rows, and folds")
+    parser.add_argument("--only", nargs="+", default=list(CONTENDERS), choices=CONTENDERS, help="these contenders")
     add_lanes(parser)
     arguments = parser.parse_args(words)
     budget, tables = arguments.budget, list(TABLES)
     if arguments.quick:
         budget, tables = 4.0, tables[:2]
     load_before, n_rows = measure_load(), 1_500 if arguments.quick else None
-    calls = [(name, contender, budget, n_rows) for name in tables for contender in CONTENDERS]
+    calls = [(name, who, budget, n_rows, arguments.split) for name in tables for who in arguments.only]
     found = iter(run_in_lanes(run_contender, calls, arguments.lanes, THREADS))
-    outcomes = {name: {who: own for who in CONTENDERS if (own := next(found)) is not None} for name in tables}
+    outcomes = {name: {who: own for who in arguments.only if (own := next(found)) is not None} for name in tables}
     lines = [
-        "| table | contender | candidates | best at, s | test loss | ours at, s | times |",
-        "|---|---|---|---|---|---|---|",
+        "| table | contender | candidates | best at, s | test loss | ours at, s | times "
+        "| folds: test loss | ours at, s | times |",
+        "|---|---|---|---|---|---|---|---|---|---|",
         *itertools.chain(*(list_rows(name, own) for name, own in outcomes.items())),
     ]
-    page = ["# Tuning", "", "`python -m benchmarks.tuning`", "", *lines, ""]
+    page = ["# Tuning", "", "`python -m benchmarks.tuning`", "", *lines, "", *list_curves(outcomes, budget), ""]
     page += [*str(__doc__).split("\n\n", 1)[1].strip().splitlines(), ""]
     machine = f"{show_machine()}; load before the run {load_before:.2f}. {show_lanes(arguments.lanes, THREADS)}"
-    page += [f"{budget:g} s each, {THREADS} threads; {machine}", ""]
+    page += [f"{budget:g} s each, {THREADS} thread; {machine}", ""]
     print("\n".join(page))
     folder = arguments.out or (None if arguments.quick else RESULTS)
     if folder is not None:
