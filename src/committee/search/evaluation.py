@@ -83,7 +83,7 @@ class _Place:
     X_test: Any
     test: NDArray[np.intp]
     encoded: dict[int, Any] = field(default_factory=dict)
-    """The rows to predict as a fit encodes them, by the schema."""
+    """The rows to predict as a fit encodes them, by the schema, which the training set keeps."""
 
 
 class Evaluator:
