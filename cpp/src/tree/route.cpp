@@ -16,8 +16,7 @@ constexpr RouteInfo kRouteInfos[] = {
      "nodes of 2,048 rows or more that search all features"},
     {"subtree", "a loop without allocation over copied records, totals from the parent's split",
      "up to 64 numeric columns, one output, depth-first, no constraints; with exact splits nodes "
-     "of "
-     "255 rows or fewer"},
+     "of 255 rows or fewer"},
     {"presorted_rows", "each feature's rows are sorted once and partitioned with the node",
      "squared error over all features, 512 rows or fewer"},
     {"few_rows", "a node's rows are sorted by bin instead of counted in a histogram",

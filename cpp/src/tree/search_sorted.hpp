@@ -84,7 +84,9 @@ u64 TreeNodeSearch<Accumulator>::bin_values(const NodePosition& node, std::span<
   for (const u32 feature : features) {
     const SortedRows rows = sort_rows(node, feature);
     const std::size_t n_values = rows.keyed.size() - rows.n_missing;
-    u8* const bytes = records.bytes + feature - first * records.stride;
+    const auto byte_of = [&](u64 key) -> u8& {
+      return records.bytes[(static_cast<u32>(key) - first) * records.stride + feature];
+    };
     u32* const ranks = records.ranks + feature * kHistogramBins;
     u32 bin = 0;
     u32 previous = static_cast<u32>(rows.keyed[0] >> 32);
@@ -92,10 +94,9 @@ u64 TreeNodeSearch<Accumulator>::bin_values(const NodePosition& node, std::span<
       const u32 rank = static_cast<u32>(rows.keyed[i] >> 32);
       bin += rank != previous;
       previous = ranks[bin] = rank;
-      bytes[static_cast<u32>(rows.keyed[i]) * records.stride] = static_cast<u8>(bin);
+      byte_of(rows.keyed[i]) = static_cast<u8>(bin);
     }
-    for (std::size_t i = n_values; i < rows.keyed.size(); ++i)
-      bytes[static_cast<u32>(rows.keyed[i]) * records.stride] = kMissingBin;
+    for (std::size_t i = n_values; i < rows.keyed.size(); ++i) byte_of(rows.keyed[i]) = kMissingBin;
     varying |= u64{bin > 0 || (rows.n_missing > 0 && n_values > 0)} << feature;
   }
   return varying;
