@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "is_flag",
     "is_real",
     "is_whole",
+    "read_callables",
     "read_coverage",
     "read_doubles",
     "read_levels",
@@ -54,6 +56,25 @@ def accepts_arguments(function: Any, n_arguments: int) -> bool:
 def is_real(value: object) -> bool:
     """Whether a value is a number of Python or NumPy, NaN included; True and False are none."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def read_callables(given: object, subject: str) -> tuple[Any, ...]:
+    """The functions of a sequence, none for None.
+
+    Examples
+    --------
+    >>> read_callables([len], "The argument 'callbacks'")
+    (<built-in function len>,)
+    >>> read_callables(["len"], "The argument 'callbacks'")
+    Traceback (most recent call last):
+    ...
+    committee.exceptions.ParameterTypeError: The argument 'callbacks' must be a list of callables or None; got ['len'].
+    """
+    if given is None:
+        return ()
+    if not isinstance(given, Sequence) or not all(callable(one) for one in given):
+        raise ParameterTypeError(f"{subject} must be a list of callables or None; got {show_value(given)}.")
+    return tuple(given)
 
 
 def read_doubles(value: object, subject: str, allowed: str) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ from committee import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from committee.exceptions import DataError, ParameterError
+from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.search import HalvingSearch, IntegerRange, RandomSearch, RealRange, SearchReport, TPESearch
 
 X, Y = make_classification(300, 8, n_informative=4, flip_y=0.1, random_state=0)
@@ -319,3 +319,10 @@ def test_optuna_proposes() -> None:
     study = optuna.create_study(direction="maximize")
     TPESearch(BOOSTING, {**SPACE, "max_features": [0.5, 1.0]}, n_candidates=4, sampler=study, cv=2).fit(X, Y)
     assert len(study.trials) == 3
+
+
+@pytest.mark.parametrize("given", [["a"], 3, [print, None]])
+def test_callbacks_must_be_callables(given: Any) -> None:
+    search = RandomSearch(DecisionTreeClassifier(), n_candidates=2, callbacks=given)
+    with pytest.raises(ParameterTypeError, match="'callbacks' parameter of RandomSearch must be"):
+        search.fit(np.arange(20.0)[:, None], np.arange(20) % 2)

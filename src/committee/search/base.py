@@ -27,6 +27,7 @@ from committee.search.metrics import SearchMetrics, apply_scorer
 from committee.search.run import SearchRun
 from committee.search.selection_bias import correct_selection
 from committee.search.space import SearchSpace
+from committee.value_checks import read_callables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,6 +101,18 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         """Evaluate candidates other than the first until the search is over."""
         raise NotImplementedError
 
+    def _check_values(self) -> None:
+        """Refuse what the types of the parameters do not tell."""
+        raises = isinstance(self.error_score, str) and self.error_score == "raise"
+        is_number = isinstance(self.error_score, float | int | np.number)
+        is_beyond = isinstance(self.error_score, int) and abs(self.error_score) > sys.float_info.max
+        if not raises and (not is_number or is_beyond):
+            raise ParameterError(
+                f"The 'error_score' parameter of {type(self).__name__} must be 'raise' or a number; "
+                f"got {show_value(self.error_score)}."
+            )
+        read_callables(self.callbacks, f"The 'callbacks' parameter of {type(self).__name__}")
+
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, and fit the winner.
 
@@ -118,14 +131,7 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         self
         """
         self._validate_params()
-        raises = isinstance(self.error_score, str) and self.error_score == "raise"
-        is_number = isinstance(self.error_score, float | int | np.number)
-        is_beyond = isinstance(self.error_score, int) and abs(self.error_score) > sys.float_info.max
-        if not raises and (not is_number or is_beyond):
-            raise ParameterError(
-                f"The 'error_score' parameter of {type(self).__name__} must be 'raise' or a number; "
-                f"got {show_value(self.error_score)}."
-            )
+        self._check_values()
         began, seed = self._clock(), resolve_seed(self.random_state)
         data = self._read_data(X, y, params)
         distributions = default_space(self.estimator) if self.param_distributions is None else self.param_distributions

@@ -19,6 +19,7 @@ from committee.ensembles.boosting.early_stopping import EarlyStopping, has_stopp
 from committee.ensembles.boosting.objective import Objective, make_class_loss
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.validation import draw_test_rows, split_folds, split_validation
+from committee.exceptions import ParameterTypeError
 
 X, Y = load_breast_cancer(return_X_y=True)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
@@ -161,3 +162,10 @@ def test_the_rows_that_scikit_learn_holds_out(n_classes: int, share: float) -> N
         _, wanted = train_test_split(np.arange(len(labels)), test_size=n_out, stratify=stratify, random_state=seed)
         found = draw_test_rows(labels.astype(np.uint32), n_out, seed)
         np.testing.assert_array_equal(np.sort(found), np.sort(wanted))
+
+
+@pytest.mark.parametrize("given", [{"callbacks": ["a"]}, {"callbacks": 3}, {"monitor": "a"}])
+def test_functions_of_the_user_must_be_callables(given: dict[str, Any]) -> None:
+    name = next(iter(given))
+    with pytest.raises(ParameterTypeError, match=f"'{name}' of GradientBoostingRegressor.fit must be a "):
+        GradientBoostingRegressor().fit(np.arange(20.0)[:, None], np.arange(20.0), **given)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from committee.constraints import show_value
 from committee.data.intake import take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table
@@ -33,13 +34,13 @@ from committee.ensembles.boosting.validation import read_eval_sets, split_folds,
 from committee.ensembles.fit_callbacks import FitInput, has_fit_callbacks
 from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.progress import show_progress
-from committee.exceptions import DataError, ParameterError, warn_caller
+from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
 from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import find_leaves
 from committee.losses import LossFunction
-from committee.value_checks import is_flag
+from committee.value_checks import is_flag, read_callables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -359,9 +360,14 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
     def _list_functions(
         self, callbacks: Sequence[UserFunction] | None, monitor: Monitor | None
     ) -> tuple[UserFunction, ...]:
-        functions = tuple(callbacks or ())
+        functions = read_callables(callbacks, f"The argument 'callbacks' of {type(self).__name__}.fit")
         if monitor is None:
             return functions
+        if not callable(monitor):
+            raise ParameterTypeError(
+                f"The argument 'monitor' of {type(self).__name__}.fit must be a callable or None; got "
+                f"{show_value(monitor)}."
+            )
 
         def call_monitor(report: RoundReport) -> Any:
             return monitor(report.iteration, self, {"evals": report.evals, "params": report.params})
