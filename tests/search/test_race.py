@@ -23,6 +23,7 @@ from committee.search.race import FoldRace
 from committee.search.rate_steps import RateSteps
 from committee.search.space import IntegerRange, SearchSpace
 from committee.search.tpe import TPESampler
+from tests.search.clock import with_clock
 
 X, Y = make_classification(400, 8, n_informative=4, flip_y=0.1, random_state=0)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
@@ -106,26 +107,10 @@ def test_the_time_ends_a_race_and_a_failure_ends_it_for_the_candidate() -> None:
     assert other.done
 
 
-class Clock:
-    """Time that passes only when a search looks at it."""
-
-    def __init__(self, step: float) -> None:
-        self.now, self.step = 0.0, step
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
-
-
-def run_with_budget(search: Any, step: float, X: Any, y: Any) -> Any:
-    search._clock = Clock(step)
-    return search.fit(X, y)
-
-
 @pytest.mark.parametrize("cls", [RandomSearch, TPESearch])
 def test_under_a_budget_losers_have_scores_in_some_folds_only(cls: Any) -> None:
     model = GradientBoostingClassifier(random_state=0)
-    search = run_with_budget(cls(model, budget=600.0, scoring="neg_log_loss", random_state=0), 1.0, X, Y)
+    search = with_clock(cls(model, budget=600.0, scoring="neg_log_loss", random_state=0), 1.0).fit(X, Y)
     results = search.cv_results_
     splits = np.stack([results[f"split{k}_test_score"] for k in range(5)], axis=1)
     known = np.isfinite(splits).sum(axis=1)
@@ -137,18 +122,18 @@ def test_under_a_budget_losers_have_scores_in_some_folds_only(cls: Any) -> None:
     assert search.best_score_ == results["mean_test_score"][complete].max()
     assert results["rank_test_score"][search.best_index_] == 1
     assert results["rank_test_score"][complete].max() < results["rank_test_score"][~complete].min()
-    again = run_with_budget(cls(model, budget=600.0, scoring="neg_log_loss", random_state=0), 1.0, X, Y)
+    again = with_clock(cls(model, budget=600.0, scoring="neg_log_loss", random_state=0), 1.0).fit(X, Y)
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], results["mean_test_score"])
 
 
 def test_the_learning_rate_is_halved_and_not_searched_under_a_budget() -> None:
     model = GradientBoostingRegressor(learning_rate=0.2, random_state=0)
-    search = run_with_budget(TPESearch(model, budget=900.0, random_state=0), 1.0, X_VALUES, Y_VALUES)
+    search = with_clock(TPESearch(model, budget=900.0, random_state=0), 1.0).fit(X_VALUES, Y_VALUES)
     rates = [one.get("learning_rate") for one in search.cv_results_["params"]]
     assert rates[1] == 0.1  # the estimator as given, with half its rate
     assert {0.1} <= set(rates) <= {None, 0.1, 0.05}
     own = TPESearch(model, {"learning_rate": RealRange(0.05, 0.2)}, budget=300.0, random_state=0)
-    found = run_with_budget(own, 1.0, X_VALUES, Y_VALUES).cv_results_["params"]
+    found = with_clock(own, 1.0).fit(X_VALUES, Y_VALUES).cv_results_["params"]
     assert (
         len({one["learning_rate"] for one in found[1:]}) == len(found) - 1
     )  # a space of the user is searched as it is

@@ -27,28 +27,13 @@ from committee import (
 )
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.search import HalvingSearch, IntegerRange, RandomSearch, RealRange, SearchReport, TPESearch
+from tests.search.clock import with_clock
 
 X, Y = make_classification(300, 8, n_informative=4, flip_y=0.1, random_state=0)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
 SPACE = {"max_leaf_nodes": IntegerRange(2, 16, log=True), "reg_lambda": RealRange(0.1, 10.0, log=True)}
 SEARCHES = [RandomSearch, HalvingSearch, TPESearch]
 BOOSTING = GradientBoostingClassifier(learning_rate=0.3, random_state=0)
-
-
-class Clock:
-    """Time that passes only when a search looks at it."""
-
-    def __init__(self, step: float) -> None:
-        self.now, self.step = 0.0, step
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
-
-
-def with_clock(search: Any, step: float) -> Any:
-    search._clock = Clock(step)
-    return search
 
 
 @pytest.mark.parametrize("cls", SEARCHES)

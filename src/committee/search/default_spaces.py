@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from committee.ensembles.boosting.settings import LEAF_ROWS, resolve_settings
 from committee.exceptions import ParameterError
 from committee.search.growth import find_last_step
 from committee.search.space import IntegerRange, RealRange
@@ -11,7 +12,7 @@ from committee.search.space import IntegerRange, RealRange
 if TYPE_CHECKING:
     from committee.typing import EstimatorLike
 
-__all__ = ["default_space"]
+__all__ = ["default_space", "list_starts"]
 
 _TREES: dict[str, Any] = {
     "max_depth": [None, 2, 3, 4, 6, 8, 12, 16],
@@ -80,8 +81,6 @@ _STARTS: dict[str, list[tuple[float, ...]]] = {
 }
 """What the candidates of `TPESearch` begin with: settings that were among the best of 40 random ones on several tables
 (samples of adult, diamonds, airlines, german credit)."""
-_TUNED = (31, 5, 0.5, 0.8, 1.0)
-"""What "auto" stands for where there are rows enough; see `committee.ensembles.boosting.settings`."""
 
 
 def list_starts(estimator: EstimatorLike) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -95,16 +94,14 @@ def list_starts(estimator: EstimatorLike) -> tuple[dict[str, Any], list[dict[str
     (31, 0.6, 21)
     """
     prefix, last = find_last_step(estimator)
-    kind = type(last).__name__.removesuffix("Classifier").removesuffix("Regressor")
-    if kind not in _STARTS or type(last).__module__.partition(".")[0] != "committee":
+    starts = _STARTS.get(_find_kind(last), [])
+    if not starts:
         return {}, []
-    given: list[Any] = [getattr(last, name) for name in _STARTED]
-    tuned = [
-        automatic if isinstance(value, str) and value == "auto" else value
-        for value, automatic in zip(given, _TUNED, strict=True)
-    ]
-    names = [prefix + name for name in _STARTED]
-    return dict(zip(names, tuned, strict=True)), [dict(zip(names, own, strict=True)) for own in _STARTS[kind]]
+    settings = resolve_settings(last)
+    given = {prefix + name: getattr(settings, name) for name in _STARTED}
+    if settings.min_samples_leaf is None:
+        given[f"{prefix}min_samples_leaf"] = LEAF_ROWS
+    return given, [dict(zip(given, own, strict=True)) for own in starts]
 
 
 def default_space(estimator: EstimatorLike) -> dict[str, Any]:
@@ -128,11 +125,8 @@ def default_space(estimator: EstimatorLike) -> dict[str, Any]:
     ['max_features', 'max_leaf_nodes', 'max_samples', 'min_samples_leaf']
     """
     prefix, last = find_last_step(estimator)
-    kind = type(last).__name__
-    for suffix in ("Classifier", "Regressor"):
-        kind = kind.removesuffix(suffix)
-    own = type(last).__module__.partition(".")[0] == "committee"
-    space = _SPACES.get(kind, {}) if own else {}
+    kind = _find_kind(last)
+    space = _SPACES.get(kind, {})
     if kind == "RandomForest" and not getattr(last, "bootstrap", True):
         space = {name: values for name, values in space.items() if name != "max_samples"}
     if not space:
@@ -142,3 +136,10 @@ def default_space(estimator: EstimatorLike) -> dict[str, Any]:
             f"for the estimators of these kinds: {known}."
         )
     return {prefix + name: values for name, values in space.items()}
+
+
+def _find_kind(last: EstimatorLike) -> str:
+    """The name of an estimator of this library without its task; nothing for others."""
+    if type(last).__module__.partition(".")[0] != "committee":
+        return ""
+    return type(last).__name__.removesuffix("Classifier").removesuffix("Regressor")

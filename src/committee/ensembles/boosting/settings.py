@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.params import MaxDepth, MaxFeatures, MaxLeafNodes
 
-__all__ = ["BoostingSettings", "list_tree_params", "resolve_settings"]
+__all__ = ["LEAF_ROWS", "BoostingSettings", "list_tree_params", "resolve_settings"]
 
 _SLOW, _FAST = 0.03, 0.1
 """Automatic learning rates for at most, and at least, the numbers of rows below."""
 _RATE_ROWS = (1_000, 20_000)
-_LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
+LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
 """Rows that a tuned leaf must keep; in small tables a tenth of all."""
 _SYMMETRIC_DEPTH = 6
 """Depth of tuned symmetric trees, which have no limit of leaves: that of CatBoost."""
@@ -78,7 +78,7 @@ class BoostingSettings:
         """The fewest rows of a leaf, or the fraction of all rows."""
         if self.min_samples_leaf is not None:
             return self.min_samples_leaf
-        return max(1, min(_LEAF_ROWS, count_present(dataset) // _ROWS_PER_LEAF_ROW))
+        return max(1, min(LEAF_ROWS, count_present(dataset) // _ROWS_PER_LEAF_ROW))
 
 
 _TUNED: dict[str, Any] = {
