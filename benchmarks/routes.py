@@ -42,11 +42,12 @@ ROUTES = tuple(name for name, _, _ in _core.list_routes())
 
 @dataclass
 class Case:
-    """How to grow a tree, or a forest of n_trees; the table has 20 columns, and n_bits more of two values."""
+    """How to grow a tree, or a forest of n_trees; the table has 20 columns, n_bits more of two values, and n_noise."""
 
     #: "values" or a number of classes.
     target: str
     n_bits: int = 0
+    n_noise: int = 0
     n_trees: int = 0
     weighted: bool = False
     n_rows: int = N_ROWS
@@ -88,6 +89,8 @@ class Grower:
             ranks = np.argsort(np.argsort(score))
             labels = (ranks * n_classes[0] // n_rows).astype(np.uint32)[:, None]
         weights = rng.integers(1, 4, size=n_rows).astype(float) if case.weighted else None
+        if case.n_noise:
+            X = np.hstack([X, rng.normal(size=(n_rows, case.n_noise))])
         levels = np.zeros(X.shape[1], np.uint32)
         binned = _core.BinMapper.fit(X, None, levels, 255, 1).transform(X, 1)
         presort = _core.presort_columns(X, levels, 1) if (case.params or {}).get("exact") else None
@@ -117,6 +120,7 @@ class Grower:
 
 def list_cases() -> dict[str, Case]:
     extra: dict[str, Any] = {"random_splits": True, "max_features": 4}
+    wide: dict[str, Any] = {"random_splits": True, "max_features": 32}
     values: dict[str, Any] = {"criterion": "squared_error"}
     few: dict[str, Any] = {"max_features": 4}
     bits: dict[str, Any] = {"max_features": 7}
@@ -140,6 +144,7 @@ def list_cases() -> dict[str, Case]:
         "forest, values, 40 bits": Case("values", n_bits=40, n_trees=2, params={**values, "max_features": 20}),
         "extra-trees, 2 classes": Case("2", n_trees=4, params=extra),
         "extra-trees, 2 classes, weighted": Case("2", n_trees=4, weighted=True, params=extra),
+        "extra-trees, 2 classes, 1,000 columns": Case("2", n_noise=980, n_trees=30, n_rows=5_000, params=wide),
         "extra-trees, 5 classes": Case("5", n_trees=3, params=extra),
         "extra-trees, values": Case("values", n_trees=2, params={**values, **extra}),
     }

@@ -30,7 +30,14 @@ def make_case(kind: str, **params: Any) -> Case:
     return Case(X, labels=labels, params=params)
 
 
-def make_plan(n_trees: int = 2) -> Any:
+def make_wide(**params: Any) -> Case:
+    """A table of more columns than a record has, two classes."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(600, 90))
+    return Case(X, labels=(X[:, :1] > 0.1).astype(np.uint32), params={"seed": 3, "shuffle_ties": True, **params})
+
+
+def make_plan(n_trees: int = 8) -> Any:
     plan = _core.ForestPlan()
     plan.n_trees = n_trees
     return plan
@@ -50,6 +57,7 @@ TAKEN: dict[str, tuple[Case, bool]] = {
     "extra_trees_bitmap": (make_case("two", **EXTRA), False),
     "compact_tree": (make_case("two", **EXTRA), True),
     "sorted_lists": (make_case("two", exact=True), False),
+    "trees_together": (make_wide(random_splits=True, max_features=9), True),
 }
 
 
@@ -125,6 +133,7 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", EXTRA | {"min_weight_leaf": 3.0}, "extra_trees_bitmap", "min_weight_leaf is above the weight of a row"),
     ("two", EXTRA, "compact_tree", "a single tree is not kept as counts"),
     ("two", {}, "sorted_lists", "splits are not exact"),
+    ("two", EXTRA, "trees_together", "a single tree is grown alone"),
     ("two", {"exact": True, "max_features": 3}, "sorted_lists", "features are drawn at each node"),
     ("two", {"exact": True, "max_leaf_nodes": 9}, "sorted_lists", "max_leaf_nodes grows best-first"),
 )

@@ -20,6 +20,7 @@ enum class Route : u32 {
   extra_trees_bitmap,
   compact_tree,
   sorted_lists,
+  trees_together,
 };
 
 struct RouteInfo {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "forest/grow_together.hpp"
 #include "forest/member_input.hpp"
 #include "predict/aggregate.hpp"
 #include "predict/tree_walk.hpp"
@@ -35,26 +36,37 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
                      kMinThreadWork);
   // A few trees on many rows: threads within a tree instead of over trees.
   const bool over_trees = plan.n_trees > 1;
-  input.data->make_records(n_threads);
   const TableCaches caches = make_caches(input, params, n_threads);
   ScratchPool scratches(caches);
   const bool is_fold = is_fold_of(input, plan);
-  parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
-    MemberInput member(input, params, plan, plan.first_tree + k, is_fold);
-    GrowInput& own = member.input;
-    std::unique_ptr<GrowthScratch> scratch = scratches.take();
-    own.scratch = scratch.get();
-    if (!over_trees) member.params.n_jobs = params.n_jobs;
-    GrowResult grown = grow_tree(own, member.params, watch);
-    members[k] = grown.is_compact ? scratch->extra_trees.tree().compact(*input.data->bins, options)
-                                  : compact_trees({&grown.tree, 1}, options);
-    scratch->tree = std::move(grown.tree);
-    scratches.give_back(std::move(scratch));
+  const auto keep = [&](std::size_t k, const GrowResult& grown, Trees trees) {
+    members[k] = std::move(trees);
     nodes_by_route[k] = grown.nodes_by_route;
     std::copy(grown.importances.begin(), grown.importances.end(),
-              result.importances.begin() + k * n_features);
+              result.importances.begin() + static_cast<std::ptrdiff_t>(k * n_features));
     if (done) done->fetch_add(1, std::memory_order_relaxed);
-  });
+  };
+  if (may_grow_together(input, params, plan, caches, n_threads)) {
+    grow_together(input, params, plan, caches, n_threads, watch,
+                  [&](std::size_t k, GrowResult& grown) {
+                    keep(k, grown, compact_trees({&grown.tree, 1}, options));
+                  });
+  } else {
+    input.data->make_records(n_threads);
+    parallel_for(plan.n_trees, over_trees ? n_threads : 1, [&](std::size_t k) {
+      MemberInput member(input, params, plan, plan.first_tree + k, is_fold);
+      GrowInput& own = member.input;
+      std::unique_ptr<GrowthScratch> scratch = scratches.take();
+      own.scratch = scratch.get();
+      if (!over_trees) member.params.n_jobs = params.n_jobs;
+      GrowResult grown = grow_tree(own, member.params, watch);
+      keep(k, grown,
+           grown.is_compact ? scratch->extra_trees.tree().compact(*input.data->bins, options)
+                            : compact_trees({&grown.tree, 1}, options));
+      scratch->tree = std::move(grown.tree);
+      scratches.give_back(std::move(scratch));
+    });
+  }
   for (const RouteCounts& nodes : nodes_by_route) {
     for (std::size_t r = 0; r < kRoutes; ++r) result.nodes_by_route[r] += nodes[r];
   }

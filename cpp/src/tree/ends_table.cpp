@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #include "base/rng.hpp"
 #include "committee/parallel.hpp"
@@ -39,6 +42,9 @@ u32 count_up_to(const Value* group, Value bar) {
     std::memcpy(&values, group + k, sizeof values);
     found += values <= Lanes{} + bar;
   }
+#if defined(__aarch64__)
+  if constexpr (kLanes == 4) return static_cast<u32>(-vaddvq_s32((int32x4_t)found));
+#endif
   i64 n = 0;
 #pragma GCC unroll 4
   for (u32 k = 0; k < kLanes; ++k) n -= found[k];

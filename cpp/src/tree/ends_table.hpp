@@ -28,6 +28,13 @@ class EndsTable {
     __builtin_prefetch(floats_.empty() ? static_cast<const void*>(block(doubles_, column))
                                        : block(floats_, column));
   }
+  // All that answers read of a column.
+  std::span<const u8> bytes_of(u32 column) const {
+    const std::size_t n = std::size_t{starts_[column + 1] - starts_[column]} * kGroup;
+    return floats_.empty()
+               ? std::span(reinterpret_cast<const u8*>(block(doubles_, column)), n * sizeof(double))
+               : std::span(reinterpret_cast<const u8*>(block(floats_, column)), n * sizeof(float));
+  }
   // kMostQueries at most.
   void answer(std::span<Query> queries) const;
 

@@ -182,22 +182,26 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   return result;
 }
 
-GrowthRoute describe_route(const GrowInput& input, const GrowParams& params, bool in_forest) {
+GrowthRoute choose_member_route(const GrowInput& input, const GrowParams& params) {
   InterruptWatch watch;
+  GrowthPlan plan(input, params, watch, input.data->n_rows);
+  std::visit([&](const auto& sample) { complete_plan(plan, sample, add_items(sample)); },
+             make_sample(plan));
+  return plan.route;
+}
+
+GrowthRoute describe_route(const GrowInput& input, const GrowParams& params, bool in_forest) {
   GrowInput own = input;
   TableCaches caches;
   GrowthScratch scratch;
+  check_growth(input, params);
+  input.data->make_records(1);
   if (in_forest) {
-    check_growth(input, params);
-    input.data->make_records(1);
     caches = make_caches(input, params, 1);
     scratch.caches = &caches;
     own.scratch = &scratch;
   }
-  GrowthPlan plan(own, params, watch);
-  std::visit([&](const auto& sample) { complete_plan(plan, sample, add_items(sample)); },
-             make_sample(plan));
-  return plan.route;
+  return choose_member_route(own, params);
 }
 
 }  // namespace committee

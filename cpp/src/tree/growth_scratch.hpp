@@ -15,6 +15,7 @@ struct TableCaches {
   std::unique_ptr<const PackedRecords> packed_records;  // null: they save too little
   std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
   std::unique_ptr<const EndsTable> ends;  // of random thresholds in wide tables; null: none
+  bool is_complete = false;  // trees_together: no column is categorical, no value is missing
 };
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads);
 

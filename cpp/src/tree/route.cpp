@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "committee/criteria/all.hpp"
+#include "tree/fast/extra_trees_columns.hpp"
 #include "tree/fast/multiclass_subtree.hpp"
 #include "tree/growth_scratch.hpp"
 
@@ -36,6 +37,9 @@ constexpr RouteInfo kRouteInfos[] = {
     {"sorted_lists",
      "a subtree's rows are sorted once by each feature and partitioned with the node",
      "exact splits over all features, depth-first, lists of 64 MiB at most"},
+    {"trees_together", "a column is looked at for the open nodes of many trees, then the next one",
+     "forests of extra-trees of two classes with Gini, every row once, more than 64 columns, none "
+     "of them with missing values, 65,536 rows or fewer"},
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
@@ -204,6 +208,33 @@ void choose_extra_trees(Refusals& r, const GrowthPlan& plan, const SampleFacts& 
   r.refuse_if(params.ccp_alpha != 0.0, kCompact, "the tree is pruned");
 }
 
+void choose_together(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::trees_together;
+  const GrowParams& params = plan.params;
+  const GrowthScratch* scratch = plan.input.scratch;
+  r.refuse_if(scratch == nullptr, kOwn, "a single tree is grown alone");
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
+  r.refuse_if(plan.input.data->n_cols <= kMostBlockFeatures, kOwn, "there are 64 columns or fewer");
+  r.refuse_if(!params.random_splits, kOwn, "thresholds are not random");
+  r.refuse_if(params.exact, kOwn, kExact);
+  r.refuse_if(sample.kind != AccumulatorKind::binary, kOwn,
+              "the target is not two classes with small whole weights");
+  r.refuse_if(params.criterion != Gini::kName, kOwn, "the criterion is not gini");
+  r.refuse_if(!plan.draws_features, kOwn, "all features are searched at each node");
+  r.refuse_if(!params.shuffle_ties, kOwn, "equal splits go to the lowest feature");
+  r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
+  r.refuse_if(!plan.feature_groups.empty(), kOwn, "there are interaction constraints");
+  r.refuse_if(params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
+  refuse_limits(r, plan, kOwn);
+  r.refuse_if(params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
+  r.refuse_if(sample.heaviest != 1 || sample.weight_unit != 1.0, kOwn, "rows do not weigh one");
+  r.refuse_if(plan.input.data->n_rows > ExtraTreesColumns::kMostRows, kOwn,
+              "there are more than 65,536 rows");
+  r.refuse_if(scratch && !scratch->caches->is_complete, kOwn,
+              "a column is categorical or has missing values");
+  r.refuse_if(scratch && !scratch->caches->ends, kOwn, "the ends of the bins do not ascend");
+}
+
 }  // namespace
 
 std::span<const RouteInfo, kRoutes> list_routes() {
@@ -220,6 +251,7 @@ GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
   choose_columns_of_two_bins(refusals, plan, sample);
   choose_extra_trees(refusals, plan, sample);
   choose_sorted_lists(refusals, plan);
+  choose_together(refusals, plan, sample);
   return refusals.finish();
 }
 
@@ -248,6 +280,8 @@ TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_
   if (params.random_splits && !params.exact && input.data->groups.size() > 1 &&
       EndsTable::fits(*input.data))
     caches.ends = std::make_unique<EndsTable>(*input.data->bins, n_threads);
+  caches.is_complete = is_on(Route::trees_together) && caches.ends && caches.all_numeric &&
+                       n_classes == std::vector<u32>{2} && !has_missing(*input.data);
   return caches;
 }
 

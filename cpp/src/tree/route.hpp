@@ -40,6 +40,9 @@ struct SampleFacts {
 
 GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample);
 
+// Of a tree of a forest, whose scratch the input has.
+GrowthRoute choose_member_route(const GrowInput& input, const GrowParams& params);
+
 // A bit for each feature of two bins, where they may be split without a histogram.
 u64 find_two_valued(const BinnedMatrix& data);
 

@@ -2,8 +2,6 @@
 
 namespace committee {
 
-namespace {
-
 bool has_missing(const BinnedMatrix& data) {
   for (std::size_t col = 0; col < data.n_cols; ++col) {
     const u8* column = data.column(col);
@@ -14,8 +12,6 @@ bool has_missing(const BinnedMatrix& data) {
   }
   return false;
 }
-
-}  // namespace
 
 bool ExtraTreesTable::fits(const BinnedMatrix& data) {
   return data.groups.size() == 1 &&

@@ -9,6 +9,9 @@
 
 namespace committee {
 
+// Whether a value is missing anywhere in a table of bytes.
+bool has_missing(const BinnedMatrix& data);
+
 // What all trees of a table share.
 struct ExtraTreesTable {
   // Whether every column is numeric and finite, and there are at most 64.
