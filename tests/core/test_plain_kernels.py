@@ -125,6 +125,23 @@ def test_extra_trees(n_cols: int, run_forms: Callable) -> None:
         assert found == [found[0]] * len(FORMS)
 
 
+@pytest.mark.parametrize("n_cols", [5, 28, 60])  # records of 16, 32 and 64 bytes
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_forests(n_classes: int, n_cols: int, run_forms: Callable) -> None:
+    """Histograms of two classes and blocks of several; weights and nodes of many sizes."""
+    rng = np.random.default_rng(n_cols)
+    X = np.round(rng.normal(size=(3000, n_cols)), 2)
+    X[:, 1] = X[:, 1] > 1.0
+    labels = rng.integers(0, n_classes, (len(X), 1)).astype(np.uint32)
+    labels[X[:, 0] > 0.5] = n_classes - 1
+    for weights in (None, rng.integers(1, 9, len(X)).astype(float)):
+        params = {"max_features": 4, "seed": 5, "shuffle_ties": True}
+        case = Case(X, labels=labels, weights=weights, params=params)
+        assert (case.count_nodes()["multiclass_block"] > 0) == (n_classes > 2)
+        found = run_forms(lambda case=case: pickle.dumps(case.grow()))
+        assert found == [found[0]] * len(FORMS)
+
+
 @pytest.mark.parametrize("max_bins", [7, 30, 255])
 @pytest.mark.parametrize("follows", [True, False], ids=["words kept", "words anew"])
 def test_boosted_trees(follows: bool, max_bins: int, run_forms: Callable) -> None:

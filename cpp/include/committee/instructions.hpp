@@ -5,7 +5,8 @@
 
 namespace committee {
 
-// Each has those before it. AVX-512 is F, BW, DQ and VL.
+// Each has those before it. AVX2 is with BMI1 and BMI2, as in every processor that has it; AVX-512
+// is F, BW, DQ and VL.
 enum class Instructions : u8 { plain, avx2, avx512 };
 
 // Whether the processor and the system have them, and they were not switched off.

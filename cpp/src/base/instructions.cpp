@@ -22,7 +22,7 @@ unsigned read_saved_registers() {
 Instructions find_instructions() {
   // Of XCR0: SSE and AVX, and with them the three parts of AVX-512.
   constexpr unsigned kSavedAvx = 0x6, kSavedAvx512 = 0xE6;
-  constexpr unsigned kAvx2 = 1u << 5;
+  constexpr unsigned kAvx2 = 1u << 3 | 1u << 5 | 1u << 8;  // BMI1, AVX2, BMI2
   constexpr unsigned kF = 1u << 16, kDQ = 1u << 17, kBW = 1u << 30, kVL = 1u << 31;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0) return Instructions::plain;

@@ -16,6 +16,6 @@
 #else
 #include <immintrin.h>
 #endif
-#define COMMITTEE_AVX2 [[gnu::target("avx2")]]
+#define COMMITTEE_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
 #define COMMITTEE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
 #endif

@@ -1,6 +1,7 @@
 // Histograms over bins, built from row records. A word of 64 bits remembers which groups of four
 // bins were touched, so that small nodes scan and clear a few cells instead of 256.
 #pragma once
+#include <algorithm>
 #include <array>
 
 #include "binning/packed_records.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 
+#include "base/recompiled.hpp"
 #include "committee/criteria/all.hpp"
 #include "committee/entropy_screen.hpp"
 #include "split/bin_boundaries.hpp"
@@ -82,8 +83,10 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
     if constexpr (kUsesGiniSimd) {
       const auto score = [this](const Element* left) { return score_boundary(left); };
       if (unlimited_ && gini_simd_.knows({hist, touched}, views.size(), total_weight_))
-        return gini_simd_.scan({hist, touched}, views, total_[0], score, {best, best_left_.data()},
-                               varies);
+        return call_recompiled([&] {
+          gini_simd_.scan({hist, touched}, views, total_[0], score, {best, best_left_.data()},
+                          varies);
+        });
     }
     for (std::size_t k = 0; k < views.size(); ++k, hist += feature_cells) {
       varies[k] = scan_bins(hist, touched[k], views[k], best);

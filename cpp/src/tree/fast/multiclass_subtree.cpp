@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/rank_sort.hpp"
+#include "base/recompiled.hpp"
 #include "split/threshold.hpp"
 #include "tree/fast/append_subtree.hpp"
 #include "tree/fast/multiclass_rows.hpp"
@@ -93,6 +94,12 @@ class StridedBlock final : public MulticlassSubtree {
   // Nodes go straight into the tree, until they weigh so little that bytes are enough.
   bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
               GrownTree& tree) override {
+    return call_recompiled([&] { return finish_block(top, records, items, tree); });
+  }
+
+ private:
+  bool finish_block(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
+                    GrownTree& tree) {
     if (!rows_.copy(records, items, bins_)) return false;
     WideNode node;
     static_cast<BlockNode<PackedCounts16>&>(node) = {
@@ -125,7 +132,6 @@ class StridedBlock final : public MulticlassSubtree {
     }
   }
 
- private:
   u32 add_to_tree(GrownTree& tree, const WideNode& node) const {
     double values[kPackedClasses];
     for (u32 c = 0; c < kPackedClasses; ++c)
