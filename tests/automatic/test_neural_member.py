@@ -14,7 +14,7 @@ from committee.automatic import neural_member
 from committee.automatic.baseline_members import LinearMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.portfolio import PORTFOLIO, choose_entries
-from committee.automatic.time_limits import afford_epochs, has_time
+from committee.automatic.time_limits import afford_epochs, afford_repeats, has_time
 from committee.engines.formula import TableRow
 from committee.ensembles.combining.training_set import TrainingSet
 
@@ -130,7 +130,9 @@ def test_only_the_best_preset_has_networks_and_symmetric_trees() -> None:
         assert [name for name in found if "network" in name] == wanted
         assert ("symmetric boosting" in found) == (preset == "best" and n_rows >= 3000)
     assert [e.name for e in choose_entries(names, None, 50_000)] == names
-    assert [e.name for e in PORTFOLIO][-2:] == names  # a time budget ends with them
+    order = [e.name for e in PORTFOLIO]
+    assert order.index("network") < order.index("shallow boosting")  # which a time budget may leave out
+    assert order[-1] == "long network"
 
 
 def test_epochs_that_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +147,19 @@ def test_epochs_that_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     entry = next(e for e in PORTFOLIO if e.name == "long network")
     network, training = NeuralMember(False, n_epochs=48), Timed(X, VALUES)
-    for n_fits, n_jobs, left, n_epochs in ((10, 1, 1e9, 48), (10, 2, 102.0, 10), (9, 2, 102.0, 10), (10, 1, 1.0, 0)):
+    for n_turns, left, n_epochs in ((10, 1922.0, 96), (5, 102.0, 10), (10, 1.0, 0)):
         clock.now = 0.0
-        assert afford_epochs(network, training, {}, n_fits, n_jobs, left) == n_epochs
+        assert afford_epochs(network, training, {}, n_turns, left) == n_epochs
+    for n_folds, most, n_jobs, left, wanted in (
+        (10, 3, 1, 1e9, (3, 48)),
+        (10, 3, 2, 2 + 96.0 * 5 * 2, (2, 48)),
+        (9, 3, 2, 2 + 96.0 * 5 * 2 - 1, (1, 48)),
+        (10, 1, 1, 1e9, (1, 48)),
+        (10, 3, 2, 102.0, (1, 10)),
+        (10, 3, 1, 1.0, (1, 1)),
+    ):
+        clock.now = 0.0
+        assert afford_repeats(network, training, {}, n_folds, most, n_jobs, left) == wanted
     for left, possible in ((122.0, True), (121.0, False), (-1.0, False)):
         clock.now = 0.0
         assert has_time(entry, network, training, {}, 10, [0.0, 0.5], left) == possible

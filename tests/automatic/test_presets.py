@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from committee import CommitteeClassifier
+from committee.automatic.fold_plan import divide_rows
 from committee.automatic.latency import choose_fast_members
 from committee.automatic.portfolio import PORTFOLIO, choose_entries
 from committee.automatic.presets import PRESETS, find_preset
@@ -45,6 +46,50 @@ def test_entries_of_presets() -> None:
     assert "shallow boosting" not in list_names("balanced", ("table", "logs"))
     assert "shallow boosting" in list_names("best", ("table", "logs"))
     assert set(PRESETS["fast"].names or ()) <= {entry.name for entry in PORTFOLIO}
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_repeated_folds(classify: bool) -> None:
+    """Each repeat divides all rows of weight, in another order; the first is that of a single division."""
+    y = np.random.default_rng(0).integers(0, 3, 50)
+    kept = np.flatnonzero(np.arange(50) % 7)
+    folds = divide_rows(y, kept, PRESETS["best"], range(3), 5, classify=classify)
+    assert len(folds) == 30
+    for first in (0, 10, 20):
+        tests = [test for _, test in folds[first : first + 10]]
+        np.testing.assert_array_equal(np.sort(np.concatenate(tests)), kept)
+    for train, test in folds:
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), kept)
+        assert not classify or np.ptp(np.bincount(y[test], minlength=3) - np.bincount(y[kept]) / 10) < 2
+    assert len({test.tobytes() for _, test in folds}) == 30
+    once = divide_rows(y, kept, PRESETS["best"], [0], 5, classify=classify)
+    assert [test.tolist() for _, test in once] == [test.tolist() for _, test in folds[:10]]
+    assert len(divide_rows(y, kept[:6], PRESETS["best"], range(3), 5, classify=classify)) == 6
+
+
+def test_the_best_preset_repeats_its_folds() -> None:
+    def count_models(preset: str, **params: Any) -> dict[str, int]:
+        names = ["network", "shallow boosting"]
+        groups = params.pop("groups", None)
+        model = CommitteeClassifier(preset=preset, portfolio=names, random_state=0, **params).fit(X, Y, groups=groups)
+        assert np.isfinite(model.oof_decision_function_).all()
+        means = [one.models for one in model.estimators_ if hasattr(one, "models")]
+        return {type(models[0]).__name__: len(models) for models in means}
+
+    network, boosting = "NeuralMember", "GradientBoostingClassifier"
+    assert count_models("balanced")[network] == 5
+    few = count_models("best")
+    assert few[network] == few[boosting] == 30
+    assert count_models("best", cv=4)[network] == 4
+    assert count_models("best", groups=np.arange(len(X)) % 60)[network] == 10
+
+
+def test_networks_are_repeated_on_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("committee.automatic.presets._MANY_ROWS", 100)
+    model = CommitteeClassifier(preset="best", portfolio=["network", "linear"], random_state=0).fit(X, Y)
+    assert [len(one.models) for one in model.estimators_ if hasattr(one, "models")] == [30]
+    again = CommitteeClassifier(preset="best", portfolio=["network", "linear"], random_state=0, time_budget=1e6)
+    np.testing.assert_array_equal(again.fit(X, Y).predict_proba(X), model.predict_proba(X))
 
 
 def test_the_fast_preset_on_few_rows() -> None:
@@ -90,11 +135,11 @@ def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
     assert find_preset("fast", 5000).linear_steps == 20
 
 
-def test_the_best_preset_has_ten_folds_and_large_forests() -> None:
+def test_the_best_preset_has_thirty_folds_and_large_forests() -> None:
     model = CommitteeClassifier(preset="best", portfolio=["extra trees", "boosting"], random_state=0).fit(X, Y)
     sizes = {len(member.models) for member in model.estimators_ if hasattr(member, "models")}
     trees = {member.n_estimators for member in model.estimators_ if type(member).__name__ == "ExtraTreesClassifier"}
-    assert sizes <= {10}
+    assert sizes <= {30}
     assert trees <= {500}
     assert sizes or trees
 

@@ -14,6 +14,7 @@ from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
 from committee.automatic.extra_members import list_extra_entries, make_extra_member
+from committee.automatic.fold_plan import divide_groups, divide_rows
 from committee.automatic.formulas import CommitteeFormulaMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
@@ -26,7 +27,7 @@ from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.stacked_member import SecondLayerMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
-from committee.automatic.time_limits import afford_epochs, afford_trees, find_member_deadline, has_time
+from committee.automatic.time_limits import afford_repeats, afford_trees, find_member_deadline, has_time
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
@@ -45,6 +46,7 @@ from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -158,9 +160,13 @@ class BaseCommittee(
         assert target is not None
         given_rows = self._make_training_set(dataset, target, table, given.groups)
         present = PresentRows.find(given_rows)
-        folds = present.renumber(self._plan_folds(given_rows, seed))
         training, target = present.select_training(given_rows), present.select_target(target)
+        preset = find_preset(self.preset, training.n_rows)
+        repeats, further = range(preset.n_repeats), range(preset.n_repeats, preset.network_repeats)
+        folds = present.renumber(self._plan_folds(given_rows, seed, repeats))
         context = self._make_context(dataset, training, seed, given.deadline)
+        if further and self.cv is None and given_rows.groups is None:
+            context = replace(context, further_folds=present.renumber(self._plan_folds(given_rows, seed, further)))
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         views = make_views(training, present.select(with_words), context.classify)
         members, seconds = self._fit_portfolio(views, folds, context, combiner)
@@ -301,7 +307,8 @@ class BaseCommittee(
             preset=find_preset(self.preset, training.n_rows),
         )
 
-    def _plan_folds(self, training: TrainingSet, seed: int) -> Folds:
+    def _plan_folds(self, training: TrainingSet, seed: int, repeats: Iterable[int] = (0,)) -> Folds:
+        """The folds that the user has given, those of groups, or those of so many orders of the rows."""
         classify = self._task == "classify"
         if self.cv is not None:
             return plan_folds(
@@ -315,21 +322,9 @@ class BaseCommittee(
             )
         kept = np.arange(training.n_rows) if training.weights is None else np.flatnonzero(training.weights)
         preset = find_preset(self.preset, len(kept))
-        n_most = preset.n_folds
         if training.groups is not None:
-            n_groups = len(np.unique(np.asarray(training.groups)[kept]))
-            if n_groups < 2:
-                raise DataError("All rows are of one group; two are needed, to learn from one and test on the other.")
-            n_folds = min(n_most, n_groups)
-            folds = plan_folds(n_folds, training.X, training.y, training.groups, False, training.weights)
-            return folds[: preset.n_fitted]
-        order = np.random.default_rng([seed, 0]).permutation(kept)
-        n_folds = min(n_most, len(kept))
-        if classify:
-            # A class is in as many folds as it has rows, and in the training rows of all folds but one at least.
-            order = order[np.argsort(training.y[order], kind="stable")]
-        tests = [np.sort(order[k::n_folds]) for k in range(n_folds)][: preset.n_fitted]
-        return [(np.setdiff1d(kept, test), test) for test in tests]
+            return divide_groups(training, kept, preset)
+        return divide_rows(training.y, kept, preset, repeats, seed, classify=classify)
 
     # Fits.
 
@@ -438,9 +433,12 @@ class BaseCommittee(
             or training.n_rows < _MIN_PARALLEL_ROWS
         )
         n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        n_folds, folds = len(folds), [*folds, *(context.further_folds if entry.repeats else [])]
         if is_network and schedule.deadline is not None:
-            n_epochs = afford_epochs(estimator, training, params, len(folds), n_jobs, schedule.deadline)
-            estimator.set_params(n_epochs=max(1, n_epochs))
+            most = len(folds) // n_folds
+            found = afford_repeats(estimator, training, params, n_folds, most, n_jobs, schedule.deadline)
+            folds = folds[: n_folds * found[0]]
+            estimator.set_params(n_epochs=found[1])
         elif n_jobs > 1 and not is_network:
             estimator.set_params(n_jobs=1)
         # Sums in BLAS depend on the number of threads, and results must not: it gets one.

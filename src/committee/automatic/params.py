@@ -25,9 +25,10 @@ PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
     "models in two of four folds; up to 1,000 rows in all four, and the kernel. ``'balanced'``: the portfolio, five "
-    "folds. ``'best'``: ten folds, forests of 500 trees, from 3,000 rows on networks and boosting of symmetric "
-    "trees; from 2,000 rows on a second layer, extra-trees and boosting of the table and "
-    "the other models' predictions, unless ``portfolio`` or ``n_members`` is given. "
+    "folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, from 3,000 rows "
+    "on networks (in three times ten folds as well) and boosting of symmetric trees; from 2,000 rows on a second "
+    "layer, extra-trees and boosting of the table and the other models' predictions, unless ``portfolio`` or "
+    "``n_members`` is given. "
     "``portfolio`` and ``cv`` take precedence.",
 ]
 ExtraMembers: TypeAlias = Annotated[

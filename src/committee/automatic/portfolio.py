@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from committee.automatic.views import View
+    from committee.data.folds import Folds
     from committee.ensembles.combining.member_predictions import Classes
     from committee.ensembles.combining.training_set import TrainingSet
 
@@ -93,6 +94,8 @@ class PortfolioEntry:
         Its training set.
     estimator : estimator or None
         One of another library, in place of a kind.
+    repeats : bool
+        Whether it is fitted in the further folds as well.
     """
 
     name: str
@@ -102,6 +105,7 @@ class PortfolioEntry:
     by_code: bool = False
     view: View = "table"
     estimator: Any = None
+    repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,8 @@ class FitContext:
         By the clock of `time.perf_counter`: fits are expected to end before it.
     preset : Preset
         How much is fitted.
+    further_folds : list of (train, test)
+        Of other orders of the rows, for members that gain most by a mean of many.
     """
 
     n_classes: int
@@ -139,6 +145,7 @@ class FitContext:
     seed: int
     deadline: float | None = None
     preset: Preset = PRESETS["balanced"]
+    further_folds: Folds = field(default_factory=list)
 
     @property
     def classify(self) -> bool:
@@ -211,6 +218,7 @@ PORTFOLIO = (
     PortfolioEntry("extra trees", _EXTRA, "oob", _BAGGED, by_code=True),
     PortfolioEntry("linear", (LinearMember, LinearMember), "folds"),
     PortfolioEntry("kernel", (KernelMember, KernelMember), "loo"),
+    PortfolioEntry("network", _NETWORK, "bags", repeats=True),
     PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
     PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     PortfolioEntry("forest", _FOREST, "oob", _BAGGED),
@@ -218,8 +226,7 @@ PORTFOLIO = (
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
     PortfolioEntry(_SYMMETRIC, _BOOSTING, "stages", _SYMMETRIC_TREES),
-    PortfolioEntry("network", _NETWORK, "bags"),
-    PortfolioEntry("long network", _NETWORK, "bags", _LONG),
+    PortfolioEntry("long network", _NETWORK, "bags", _LONG, repeats=True),
 )
 
 

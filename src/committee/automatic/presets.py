@@ -9,6 +9,9 @@ __all__ = ["PRESETS", "Preset", "find_preset"]
 
 _FEW_ROWS = 1000
 """Rows up to which the fast preset fits more of what is cheap on small tables."""
+_MANY_ROWS, _N_REPEATS = 2000, 3
+"""Rows below which the best preset divides the table so often into folds for all members, not for a network alone: a
+mean of more models varies less, and there is time for it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,10 @@ class Preset:
     n_fitted : int or None
         In how many of these folds members are fitted; None for all. The rows of the others are training rows of every
         fit and have no out-of-fold predictions: fewer fits, each on more rows than with fewer folds.
+    n_repeats : int
+        How often the rows are divided into folds, each time in another order; once if there are groups.
+    network_repeats : int
+        The same for a network of the portfolio, whose means gain most.
     rounds : tuple of int or None
         The stages of boosting; None for those of the portfolio.
     n_trees : int or None
@@ -45,6 +52,8 @@ class Preset:
     names: tuple[str, ...] | None = None
     n_folds: int = 5
     n_fitted: int | None = None
+    n_repeats: int = 1
+    network_repeats: int = 1
     rounds: tuple[int, ...] | None = None
     n_trees: int | None = None
     boosting: dict[str, Any] = field(default_factory=dict)
@@ -68,21 +77,27 @@ PRESETS = {
         linear_steps=20,
     ),
     "balanced": Preset(),
-    "best": Preset(n_folds=10, n_trees=500, keeps_shallow=True, has_slow=True, has_stack=True),
+    "best": Preset(
+        n_folds=10, network_repeats=_N_REPEATS, n_trees=500, keeps_shallow=True, has_slow=True, has_stack=True
+    ),
 }
 
 
 def find_preset(name: str, n_rows: int) -> Preset:
     """The preset of a name for a table of so many rows.
 
-    On few rows the fast one fits all folds, larger forests and the kernel.
+    On few rows the fast one fits all folds, larger forests and the kernel, and the best one repeats its folds.
 
     Examples
     --------
     >>> find_preset("fast", 500).n_trees, find_preset("fast", 5000).n_trees
     (100, 50)
+    >>> find_preset("best", 500).n_repeats, find_preset("best", 5000).n_repeats
+    (3, 1)
     """
     preset = PRESETS[name]
+    if name == "best" and n_rows < _MANY_ROWS:
+        return replace(preset, n_repeats=_N_REPEATS)
     if name != "fast" or n_rows > _FEW_ROWS:
         return preset
     return replace(

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from committee.automatic.portfolio import PortfolioEntry
     from committee.ensembles.combining.training_set import TrainingSet
 
-__all__ = ["PILOT_ROUNDS", "afford_epochs", "afford_trees", "find_member_deadline", "has_time", "limit_rounds"]
+__all__ = [
+    "PILOT_ROUNDS",
+    "afford_epochs",
+    "afford_repeats",
+    "afford_trees",
+    "find_member_deadline",
+    "has_time",
+    "limit_rounds",
+]
 
 PILOT_ROUNDS = 4
 """Rounds of boosting that are timed."""
@@ -87,9 +95,9 @@ def afford_trees(estimator: Any, training: TrainingSet, params: dict[str, object
 
 
 def afford_epochs(
-    estimator: Any, training: TrainingSet, params: dict[str, object], n_fits: int, n_jobs: int, deadline: float
+    estimator: Any, training: TrainingSet, params: dict[str, object], n_turns: int, deadline: float
 ) -> int:
-    """Epochs of a network that is fitted so often, some fits at once, and ends in time; at most those that it has.
+    """Epochs of a network that is fitted so often, one time after the other, and ends in time.
 
     Parameters
     ----------
@@ -99,16 +107,44 @@ def afford_epochs(
         The table and its target.
     params : dict
         Further arguments of `fit`.
-    n_fits, n_jobs : int
-        How often it is fitted, and how many fits run at once.
+    n_turns : int
+        How often it is fitted.
     deadline : float
         By the clock of `time.perf_counter`.
     """
     begun = time.perf_counter()
     training.fit_member(clone(estimator).set_params(n_epochs=1), None, params)
     now = time.perf_counter()
-    turns = -(-n_fits // n_jobs)
-    return min(int(estimator.n_epochs), int(max(0.0, deadline - now) / (turns * max(now - begun, 1e-9))))
+    return int(max(0.0, deadline - now) / (n_turns * max(now - begun, 1e-9)))
+
+
+def afford_repeats(
+    estimator: Any,
+    training: TrainingSet,
+    params: dict[str, object],
+    n_folds: int,
+    most: int,
+    n_jobs: int,
+    deadline: float,
+) -> tuple[int, int]:
+    """How often the rows are divided into folds, at most so often, and the epochs of a network in them.
+
+    All its epochs come first, then repeats.
+
+    Parameters
+    ----------
+    estimator, training, params, deadline
+        As in `afford_epochs`.
+    n_folds : int
+        Folds of a repeat.
+    most : int
+        The most repeats.
+    n_jobs : int
+        How many fits run at once.
+    """
+    wanted = int(estimator.n_epochs)
+    n_epochs = afford_epochs(estimator, training, params, -(-n_folds // n_jobs), deadline)
+    return min(most, max(1, n_epochs // wanted)), min(wanted, max(1, n_epochs))
 
 
 def has_time(
@@ -147,7 +183,7 @@ def has_time(
     if entry.source in ("stages", "oob"):
         return now + 0.5 * least <= deadline
     if entry.source == "bags" and now <= deadline:
-        return afford_epochs(estimator, training, params, n_fits, 1, deadline) >= _MIN_EPOCHS
+        return afford_epochs(estimator, training, params, n_fits, deadline) >= _MIN_EPOCHS
     if now > deadline or entry.estimator is not None or training.n_rows < _FEW_ROWS:
         return now + least <= deadline
     step = max(_LEAST_STEP, training.n_rows // _SAMPLED_ROWS)
