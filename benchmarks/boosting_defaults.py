@@ -34,6 +34,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "all features and rows": {"max_features": None, "subsample": 1.0},
     "all rows": {"subsample": 1.0},
     "all features": {"max_features": None},
+    "half of the features": {"max_features": 0.5},
     "0.3 of the features": {"max_features": 0.3},
     "15 leaves": {"max_leaf_nodes": 15},
     "depth 6": {"max_depth": 6},

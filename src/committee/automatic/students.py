@@ -110,7 +110,7 @@ class Student:
         else:
             boosting = GradientBoostingClassifier if classify else GradientBoostingRegressor
             # The copies of a row would be on both sides of a validation split.
-            self.estimator = boosting(**{"defaults": "tuned", **params, "early_stopping": False})
+            self.estimator = boosting(**{"defaults": "tuned", "max_features": 0.5, **params, "early_stopping": False})
 
     def fit_stages(
         self, data: DistillationData, X: Any, y: NDArray[Any], classes: Classes

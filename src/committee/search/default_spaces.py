@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from committee.ensembles.boosting.settings import LEAF_ROWS, resolve_settings
+from committee.ensembles.boosting.settings import FEATURE_SHARE, LEAF_ROWS, resolve_settings
 from committee.exceptions import ParameterError
 from committee.search.growth import find_last_step
 from committee.search.space import IntegerRange, RealRange
@@ -101,6 +101,8 @@ def list_starts(estimator: EstimatorLike) -> tuple[dict[str, Any], list[dict[str
     given = {prefix + name: getattr(settings, name) for name in _STARTED}
     if settings.min_samples_leaf is None:
         given[f"{prefix}min_samples_leaf"] = LEAF_ROWS
+    if settings.max_features == "auto":
+        given[f"{prefix}max_features"] = FEATURE_SHARE
     return given, [dict(zip(given, own, strict=True)) for own in starts]
 
 

@@ -53,6 +53,41 @@ def test_scikit_learns_values_are_those_of_its_constructor() -> None:
     assert resolve_settings(GradientBoostingRegressor(n_estimators=100, max_leaf_nodes=6)).max_depth is None
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "drawn"),
+    [
+        (200, 8, (1, 4, 4)),
+        (200, 40, (8, 12, 12)),
+        (200, 3, (1, 1, 1)),
+        (2_500, 8, (2, 4, 4)),
+        (5_000, 40, (13, 15, 15)),
+        (20_000, 40, (20, 20, 20)),
+        (20_000, 7, (3, 3, 3)),
+    ],
+)
+def test_small_tables_draw_fewer_features(n_rows: int, n_features: int, drawn: tuple[int, ...]) -> None:
+    table = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    rounds: dict[str, Any] = {"n_estimators": 1, "defaults": "tuned", "early_stopping": False}
+    values = table[:, 0]
+    two = GradientBoostingClassifier(**rounds).fit(table, values > 0.0)
+    three = GradientBoostingClassifier(**rounds).fit(table, np.digitize(values, [-0.5, 0.5]))
+    numbers = GradientBoostingRegressor(**rounds).fit(table, values)
+    assert (two.max_features_, three.max_features_, numbers.max_features_) == drawn
+    assert numbers.estimators_[0, 0].max_features == drawn[2]
+
+
+def test_other_growth_and_written_numbers_of_features_are_left_alone() -> None:
+    table = np.random.default_rng(0).normal(size=(200, 40))
+    rounds: dict[str, Any] = {"n_estimators": 1, "defaults": "tuned", "early_stopping": False}
+    for params, drawn in (({"growth": "symmetric"}, 20), ({"growth": "level"}, 20), ({"max_features": 0.5}, 20)):
+        assert GradientBoostingClassifier(**rounds, **params).fit(table, table[:, 0] > 0.0).max_features_ == drawn
+    assert GradientBoostingClassifier(n_estimators=1).fit(table, table[:, 0] > 0.0).max_features_ == 40
+    # A weight is a number of rows, in the unit that all weights share.
+    for weights, drawn in ((np.full(200, 10.0), 8), (np.repeat([1.0, 30.0], 100), 11)):
+        model = GradientBoostingClassifier(**rounds).fit(table, table[:, 0] > 0.0, sample_weight=weights)
+        assert model.max_features_ == drawn
+
+
 def test_a_number_of_rounds_is_followed() -> None:
     model = GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, Y)
     assert model.n_estimators_ == len(model.estimators_) == len(model) == 100

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from committee.ensembles.boosting.objective import count_present, count_repeated
 from committee.exceptions import ParameterError
-from committee.learners.tree_params import count_features, count_samples
+from committee.learners.tree_params import count_samples
 
 if TYPE_CHECKING:
     from committee.data import Dataset
@@ -45,7 +45,7 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
     params.reg_alpha = float(model.reg_alpha)
     params.colsample_tree = float(model.colsample_bytree)
     params.colsample_level = float(model.colsample_bylevel)
-    n_drawn = min(count_features(settings.max_features, dataset.n_features), dataset.n_features)
+    n_drawn = min(settings.find_features(dataset), dataset.n_features)
     params.colsample_node = float(model.colsample_bynode) * n_drawn / dataset.n_features
     if model.boosting == "goss":
         params.goss_top, params.goss_other = float(model.top_rate), float(model.other_rate)

@@ -86,11 +86,11 @@ class GradientBoostingClassifier(BoostedClassifierMixin, ContinuedBoosting):
     forests.
 
     Left alone, a fit chooses the number of rounds on rows held out (on folds, where rows are few) and is then repeated
-    on all rows; each round draws 0.8 of the rows and each node half of the features, and the learning rate depends on
-    the number of rows. ``benchmarks/boosting_defaults.py`` shows how these values were tuned, by cross-validation on
-    the training parts of public data sets. With a number for ``n_estimators`` that many rounds are grown, without
-    early stopping unless ``n_iter_no_change`` or ``early_stopping`` asks for it, and whatever else is left at
-    ``'auto'`` has scikit-learn's value. The parameter ``defaults`` chooses between the two.
+    on all rows; each round draws 0.8 of the rows; the learning rate and the features that each node draws, at most half
+    of them, depend on the number of rows. ``benchmarks/boosting_defaults.py`` shows how these values were tuned, by
+    cross-validation on the training parts of public data sets. With a number for ``n_estimators`` that many rounds are
+    grown, without early stopping unless ``n_iter_no_change`` or ``early_stopping`` asks for it, and whatever else is
+    left at ``'auto'`` has scikit-learn's value. The parameter ``defaults`` chooses between the two.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -37,7 +37,6 @@ from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, ParameterError, ParameterTypeError, warn_caller
 from committee.foreign_names import answer_arguments
 from committee.learners.tree_estimator import add_columns
-from committee.learners.tree_params import count_features
 from committee.learners.tree_rows import find_leaves
 from committee.losses import LossFunction
 from committee.value_checks import is_flag, read_callables
@@ -80,6 +79,9 @@ def _starts_from_constant(model: BaseGradientBoosting) -> bool:
 
 class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
     """The fit that classifier and regressor share; it reads the parameters that both constructors have."""
+
+    #: Whether ``max_features="auto"`` goes by the number of rows.
+    features_by_rows: ClassVar[bool] = False
 
     # Class attributes as well: models that were pickled before these parameters existed have them.
     defaults: AutoDefaults = "auto"
@@ -450,7 +452,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             "n_estimators_": n_rounds,
             "best_iteration_": n_rounds - 1,
             "learning_rate_": settings.find_rate(dataset),
-            "max_features_": count_features(settings.max_features, dataset.n_features),
+            "max_features_": settings.find_features(dataset),
             "n_trees_per_iteration_": booster.trees_per_round,
             **recorded,
             # From before the first round on, or from after the last one of an earlier fit.

@@ -211,7 +211,8 @@ AutoMinSamplesLeaf: TypeAlias = Annotated[
 AutoMaxFeatures: TypeAlias = Annotated[
     MaxFeatures | Literal["auto"],
     "How many features are drawn as candidates at each node: a number, a fraction of all features, their square root, "
-    "their binary logarithm, or all of them (None). ``'auto'``: tuned 0.5, scikit-learn's None.",
+    "their binary logarithm, or all of them (None). ``'auto'``: tuned 0.5, and fewer of them on less than 20,000 rows "
+    "(see the guide on gradient boosting); scikit-learn's None.",
 ]
 DroppedCriterion: TypeAlias = Annotated[
     Literal["deprecated", "friedman_mse", "squared_error"],

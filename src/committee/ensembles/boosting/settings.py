@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting.objective import count_present, count_repeated
+from committee.learners.tree_params import count_features
 from committee.losses import apply_exp, apply_log
 from committee.value_checks import is_flag
 
@@ -15,11 +17,16 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.params import MaxDepth, MaxFeatures, MaxLeafNodes
 
-__all__ = ["LEAF_ROWS", "BoostingSettings", "list_tree_params", "resolve_settings"]
+__all__ = ["FEATURE_SHARE", "LEAF_ROWS", "BoostingSettings", "list_tree_params", "resolve_settings"]
 
 _SLOW, _FAST = 0.03, 0.1
 """Automatic learning rates for at most, and at least, the numbers of rows below."""
 _RATE_ROWS = (1_000, 20_000)
+FEATURE_SHARE, _TWO_CLASS_SHARE, _OTHER_SHARE = 0.5, 0.2, 0.3
+"""Automatic fractions of the features: for at least the second number of rows, and for at most the first one, of two
+classes and of other targets (``benchmarks/results/quality.md``)."""
+_LEAST_FEATURES, _ROWS_PER_FEATURE = 4, 1_000
+"""Features that are drawn at least, if half of them are as many; of two classes only one for so many rows."""
 LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
 """Rows that a tuned leaf must keep; in small tables a tenth of all."""
 _SYMMETRIC_DEPTH = 6
@@ -40,8 +47,10 @@ class BoostingSettings:
         Whether ``early_stopping="auto"`` chooses the number of rounds.
     refit : bool
         Whether a model whose rounds were chosen is fitted again on all rows, and without those after the best one.
-    n_estimators, max_depth, max_leaf_nodes, max_features, subsample, reg_lambda, min_child_weight, tol
+    n_estimators, max_depth, max_leaf_nodes, subsample, reg_lambda, min_child_weight, tol
         As in the constructor.
+    max_features : int, float, str or None
+        As in the constructor; "auto": by the number of rows.
     learning_rate : float or None
         None: by the number of rows.
     min_samples_leaf : int, float or None
@@ -56,7 +65,7 @@ class BoostingSettings:
     n_estimators: int
     max_depth: MaxDepth
     max_leaf_nodes: MaxLeafNodes
-    max_features: MaxFeatures
+    max_features: MaxFeatures | Literal["auto"]
     subsample: float
     reg_lambda: float
     min_child_weight: float
@@ -69,10 +78,20 @@ class BoostingSettings:
         """The learning rate; an automatic one is interpolated between two by the logarithm of the number of rows."""
         if self.learning_rate is not None:
             return self.learning_rate
-        low, high, own = apply_log(np.array([*_RATE_ROWS, max(1.0, count_repeated(dataset))], dtype=np.float64))
-        position = np.clip((own - low) / (high - low), 0.0, 1.0)
-        ratio = apply_log(np.asarray(_FAST / _SLOW))
-        return _FAST if position == 1.0 else float(_SLOW * apply_exp(np.asarray(ratio * position)))
+        return _interpolate(_SLOW, _FAST, dataset)
+
+    def find_features(self, dataset: Dataset) -> int:
+        """The number of features of a node; automatic fractions are interpolated as learning rates are."""
+        n_features, target = dataset.n_features, dataset.target
+        if not _is(self.max_features, "auto"):
+            return count_features(cast("MaxFeatures", self.max_features), n_features)
+        half = count_features(FEATURE_SHARE, n_features)
+        least = min(half, _LEAST_FEATURES)
+        two_classes = isinstance(target, ClassTarget) and max(target.n_classes) <= 2
+        if two_classes:
+            least = min(least, int(count_repeated(dataset) // _ROWS_PER_FEATURE))
+        share = _interpolate(_TWO_CLASS_SHARE if two_classes else _OTHER_SHARE, FEATURE_SHARE, dataset)
+        return max(least, count_features(share, n_features))
 
     def find_min_samples_leaf(self, dataset: Dataset) -> float:
         """The fewest rows of a leaf, or the fraction of all rows."""
@@ -81,11 +100,19 @@ class BoostingSettings:
         return max(1, min(LEAF_ROWS, count_present(dataset) // _ROWS_PER_LEAF_ROW))
 
 
+def _interpolate(few: float, many: float, dataset: Dataset) -> float:
+    """Between two values of a parameter, by the logarithm of the number of rows."""
+    low, high, own = apply_log(np.array([*_RATE_ROWS, max(1.0, count_repeated(dataset))], dtype=np.float64))
+    position = np.clip((own - low) / (high - low), 0.0, 1.0)
+    ratio = apply_log(np.asarray(many / few))
+    return many if position == 1.0 else float(few * apply_exp(np.asarray(ratio * position)))
+
+
 _TUNED: dict[str, Any] = {
     "n_estimators": 1000,
     "max_depth": None,
     "max_leaf_nodes": 31,
-    "max_features": 0.5,
+    "max_features": FEATURE_SHARE,
     "subsample": 0.8,
     "reg_lambda": 1.0,
     "min_child_weight": 1e-3,
@@ -144,6 +171,8 @@ def resolve_settings(model: Any) -> BoostingSettings:
         values["max_leaf_nodes"] = None
         if tuned and _is(model.max_leaf_nodes, "auto"):
             values["max_depth"] = _SYMMETRIC_DEPTH
+    if tuned and model.growth == "leaf" and model.features_by_rows:
+        values["max_features"] = "auto"
     given = {name: getattr(model, name) for name in values}
     values |= {name: value for name, value in given.items() if not _is(value, "auto")}
     stops = _is(model.early_stopping, "auto") and values["n_iter_no_change"] is not None
@@ -153,6 +182,8 @@ def resolve_settings(model: Any) -> BoostingSettings:
 def list_tree_params(model: Any, settings: BoostingSettings, dataset: Dataset) -> dict[str, Any]:
     """The parameters of the trees of a fit, as those of a `DecisionTreeRegressor`."""
     resolved = {name: getattr(settings, name) for name in ("max_depth", "max_leaf_nodes", "max_features")}
+    if _is(settings.max_features, "auto"):
+        resolved["max_features"] = settings.find_features(dataset)
     own = {name: getattr(model, name) for name in _TREE_PARAMS}
     return {**own, **resolved, "min_samples_leaf": settings.find_min_samples_leaf(dataset)}
 
