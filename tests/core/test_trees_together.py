@@ -120,3 +120,14 @@ def test_other_tables_and_samples_are_refused() -> None:
     reason = "a column is categorical or has missing values"
     assert case.describe_routes(in_forest=True)["trees_together"] == reason
     assert case.count_nodes(make_plan())["trees_together"] == 0
+
+
+def test_tables_of_many_rows_are_refused() -> None:
+    X = np.tile(np.arange(65.0), (1 << 15, 1))
+    X[::3, 0] = 5.0
+    labels = (np.arange(len(X)) % 2).astype(np.uint32)[:, None]
+    params = {"random_splits": True, "shuffle_ties": True, "max_features": 6, "max_depth": 2}
+    case = Case(X, labels=labels, params=params)
+    assert assert_trees_of_trees_alone(case, make_plan()) >= 7
+    more = Case(np.vstack([X, X[:1]]), labels=np.vstack([labels, labels[:1]]), params=params)
+    assert more.describe_routes(in_forest=True)["trees_together"] == "there are more than 32,768 rows"

@@ -93,16 +93,19 @@ AlignedBuffer<Value> EndsTable::fill(const std::vector<ColumnBins>& bins, int n_
   return values;
 }
 
-void EndsTable::answer(std::span<Query> queries) const {
+template <bool kIsNear>
+void EndsTable::answer_any(std::span<Query> queries) const {
   if (floats_.empty()) {
-    answer(doubles_, queries);
+    answer_in<kIsNear>(doubles_, queries);
   } else {
-    answer(floats_, queries);
+    answer_in<kIsNear>(floats_, queries);
   }
 }
+template void EndsTable::answer_any<false>(std::span<Query> queries) const;
+template void EndsTable::answer_any<true>(std::span<Query> queries) const;
 
-template <class Value>
-void EndsTable::answer(const AlignedBuffer<Value>& values, std::span<Query> queries) const {
+template <bool kIsNear, class Value>
+void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> queries) const {
   struct Search {
     const Value* group;
     Value bar;
@@ -110,6 +113,7 @@ void EndsTable::answer(const AlignedBuffer<Value>& values, std::span<Query> quer
   };
   Search searches[kMostQueries];
   for (const Query& query : queries) {
+    if constexpr (kIsNear) break;
     const Value* const first = block(values, query.column);
     __builtin_prefetch(first + place(query.lo) + kGroup);
     __builtin_prefetch(first + place(query.hi));
@@ -121,7 +125,7 @@ void EndsTable::answer(const AlignedBuffer<Value>& values, std::span<Query> quer
     const Value bar = round_down(a + (b - a) * scale_unit(query.number), Value{});
     const u32 group = std::min(count_up_to<Value, kGroup>(first, bar), query.hi / kGroup);
     searches[k] = {first + place(group * kGroup), bar, group};
-    __builtin_prefetch(searches[k].group);
+    if constexpr (!kIsNear) __builtin_prefetch(searches[k].group);
   }
   for (std::size_t k = 0; k < queries.size(); ++k) {
     Query& query = queries[k];

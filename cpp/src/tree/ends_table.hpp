@@ -28,15 +28,15 @@ class EndsTable {
     __builtin_prefetch(floats_.empty() ? static_cast<const void*>(block(doubles_, column))
                                        : block(floats_, column));
   }
-  // All that answers read of a column.
-  std::span<const u8> bytes_of(u32 column) const {
-    const std::size_t n = std::size_t{starts_[column + 1] - starts_[column]} * kGroup;
-    return floats_.empty()
-               ? std::span(reinterpret_cast<const u8*>(block(doubles_, column)), n * sizeof(double))
-               : std::span(reinterpret_cast<const u8*>(block(floats_, column)), n * sizeof(float));
+  // Where all that answers read of a column begins.
+  const u8* bytes_of(u32 column) const {
+    return floats_.empty() ? reinterpret_cast<const u8*>(block(doubles_, column))
+                           : reinterpret_cast<const u8*>(block(floats_, column));
   }
   // kMostQueries at most.
-  void answer(std::span<Query> queries) const;
+  void answer(std::span<Query> queries) const { answer_any<false>(queries); }
+  // The same for columns that are in the first cache.
+  void answer_near(std::span<Query> queries) const { answer_any<true>(queries); }
 
  private:
   // A block a column: the largest value of each group of bins, then for each group the largest
@@ -51,8 +51,10 @@ class EndsTable {
   }
   template <class Value>
   AlignedBuffer<Value> fill(const std::vector<ColumnBins>& bins, int n_threads) const;
-  template <class Value>
-  void answer(const AlignedBuffer<Value>& values, std::span<Query> queries) const;
+  template <bool kIsNear>
+  void answer_any(std::span<Query> queries) const;
+  template <bool kIsNear, class Value>
+  void answer_in(const AlignedBuffer<Value>& values, std::span<Query> queries) const;
 
   std::vector<u32> starts_;  // per column, in groups
   // Single precision where no value needs more; the other is empty.

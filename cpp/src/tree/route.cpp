@@ -39,7 +39,7 @@ constexpr RouteInfo kRouteInfos[] = {
      "exact splits over all features, depth-first, lists of 64 MiB at most"},
     {"trees_together", "a column is looked at for the open nodes of many trees, then the next one",
      "forests of extra-trees of two classes with Gini, every row once, more than 64 columns, none "
-     "of them with missing values, 65,536 rows or fewer"},
+     "of them with missing values, 32,768 rows or fewer"},
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
@@ -229,7 +229,7 @@ void choose_together(Refusals& r, const GrowthPlan& plan, const SampleFacts& sam
   r.refuse_if(params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
   r.refuse_if(sample.heaviest != 1 || sample.weight_unit != 1.0, kOwn, "rows do not weigh one");
   r.refuse_if(plan.input.data->n_rows > ExtraTreesColumns::kMostRows, kOwn,
-              "there are more than 65,536 rows");
+              "there are more than 32,768 rows");
   r.refuse_if(scratch && !scratch->caches->is_complete, kOwn,
               "a column is categorical or has missing values");
   r.refuse_if(scratch && !scratch->caches->ends, kOwn, "the ends of the bins do not ascend");

@@ -15,8 +15,9 @@ namespace committee {
 
 class ExtraTreesColumns {
  public:
-  // Rows of a table whose columns stay in a first cache; numbers of rows take 16 bits.
-  static constexpr std::size_t kMostRows = std::size_t{1} << 16;
+  // Rows of a table whose columns stay in a first cache: a number of 15 bits, and one for the
+  // class.
+  static constexpr std::size_t kMostRows = std::size_t{1} << 15;
 
   // All columns are numeric, and no value is missing.
   ExtraTreesColumns(const BinnedMatrix& data, const EndsTable& ends, InterruptWatch& watch);
@@ -36,25 +37,31 @@ class ExtraTreesColumns {
     u32 n_wanted;           // that a node looks at
     GrownTree tree;
   };
-  // A node without a split so far.
-  struct alignas(64) Node {
+  // A node without a split so far: what all draws look at. Small, so that those of a turn stay in
+  // the second cache.
+  struct Node {
     u32 begin, n_rows, n_positive;  // rows: [begin, begin + n_rows)
+    u32 priority = kNone;           // of the best cut so far; kNone: there is none
+    double score = -1.0;            // of that cut
     NodeNumbers numbers;
-    u32 n_drawn = 0;  // features
-    // The best cut so far: the feature was drawn as the priority-th (kNone: there is none yet), and
-    // what lies left of it.
-    u32 priority = kNone;
-    double score = -1.0;
-    u32 feature = 0, bin = 0, n_left = 0, left_positive = 0;
-    bool takes_first = false;  // nothing varied among those it wanted: the next that varies wins
+  };
+  // The rest of it.
+  struct Place {
+    u32 feature = 0, bin = 0, n_left = 0, left_positive = 0;  // of the best cut
+    u32 n_drawn = 0;                                          // features
     u32 member, id = 0, depth = 0;
     u64 key;
   };
-  // A node that has drawn a feature, as the priority-th.
+  struct OpenNode {
+    Node node;
+    Place place;
+  };
+  // A node that has drawn a feature, as the priority-th. kLate: nothing varied among those that it
+  // wanted, and the next one that varies wins.
   struct Draw {
     u32 node, priority;
   };
-
+  static constexpr u32 kLate = 1u << 31;
   // A cut of a column in such a node: where its bins are in bins_, and what lies left.
   struct Cut {
     Draw draw;
@@ -62,7 +69,7 @@ class ExtraTreesColumns {
     double score;
   };
 
-  void open(Node node);
+  void open(OpenNode open);
   void take_nodes();
   void draw();
   void draw_features(u32 number);
@@ -73,10 +80,11 @@ class ExtraTreesColumns {
   void count_left(u32 bin, Cut& cut) const;
   void take_cut(u32 feature, u32 bin, const Cut& cut);
   void prefetch_rows(const Node& node) const;
-  bool is_settled(const Node& node) const;
+  bool is_settled(std::size_t k) const;
+  void prefetch_splits(std::size_t k) const;
   void settle();
-  void split(const Node& node);
-  void partition(const Node& node);
+  void split(const Node& node, const Place& place);
+  void partition(const Node& node, const Place& place);
   void prefetch_some();
   u32 count_pool(const Member& member) const {
     return static_cast<u32>(member.pool.empty() ? data_.n_cols : member.pool.size());
@@ -86,18 +94,18 @@ class ExtraTreesColumns {
   const EndsTable& ends_;
   InterruptWatch& watch_;
   std::vector<Member> members_;
-  // Rows of all trees, those of a node together, and their labels: 255 if positive, else 0.
-  std::vector<u16> rows_, right_rows_;
-  std::vector<u8> labels_, right_labels_;
-  std::vector<Node> nodes_, next_;   // open ones: of this turn, of those to come
-  std::vector<u32> order_;           // of features, as the sampler has it
-  std::vector<u32> drawn_features_;  // by draws_
+  std::vector<u16> rows_, right_rows_;  // of all trees, those of a node together
+  std::vector<Node> nodes_;             // of this turn
+  std::vector<Place> places_;           // theirs
+  std::vector<OpenNode> next_;          // that are open besides
+  std::vector<u32> order_, swaps_;      // of features: a list, and the places that draws swap
+  std::vector<u32> drawn_features_;     // by draws_
   std::vector<Draw> draws_, sorted_;
   std::vector<u32> starts_;  // per feature, in sorted_
   std::vector<RowLanes> bins_;
-  // The column that comes next, and the ends of its bins: bytes, and how many were prefetched.
+  // The column that comes next, the ends of its bins, and how many of its bytes were prefetched.
   const u8 *coming_column_ = nullptr, *coming_ends_ = nullptr;
-  std::size_t coming_ = 0, n_coming_ = 0, n_coming_ends_ = 0;
+  std::size_t coming_ = 0, n_coming_ = 0;
 };
 
 }  // namespace committee
