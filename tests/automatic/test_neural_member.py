@@ -14,7 +14,7 @@ from committee.automatic import neural_member
 from committee.automatic.baseline_members import LinearMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.portfolio import PORTFOLIO, choose_entries
-from committee.automatic.time_limits import afford_epochs, afford_repeats, has_time
+from committee.automatic.time_limits import afford_repeats, has_time
 from committee.engines.formula import TableRow
 from committee.ensembles.combining.training_set import TrainingSet
 
@@ -142,24 +142,22 @@ def test_epochs_that_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Timed(TrainingSet):
         def fit_member(self, member: Any, rows: Any, params: Any) -> Any:
-            clock.now += 2.0 * member.n_epochs
+            clock.now += 3.0 + 2.0 * member.n_epochs
             return member
 
     entry = next(e for e in PORTFOLIO if e.name == "long network")
     network, training = NeuralMember(False, n_epochs=48), Timed(X, VALUES)
-    for n_turns, left, n_epochs in ((10, 1922.0, 96), (5, 102.0, 10), (10, 1.0, 0)):
-        clock.now = 0.0
-        assert afford_epochs(network, training, {}, n_turns, left) == n_epochs
+    pilots = 3.0 + 2.0 + 3.0 + 6.0
     for n_folds, most, n_jobs, left, wanted in (
         (10, 3, 1, 1e9, (3, 48)),
-        (10, 3, 2, 2 + 96.0 * 5 * 2, (2, 48)),
-        (9, 3, 2, 2 + 96.0 * 5 * 2 - 1, (1, 48)),
+        (10, 3, 2, 5 * 2 * (3.0 + 96.0), (2, 48)),
+        (9, 3, 2, 5 * 2 * (3.0 + 96.0) - 1.0, (1, 48)),
         (10, 1, 1, 1e9, (1, 48)),
-        (10, 3, 2, 102.0, (1, 10)),
+        (10, 3, 2, 5 * (3.0 + 20.0), (1, 10)),
         (10, 3, 1, 1.0, (1, 1)),
     ):
         clock.now = 0.0
-        assert afford_repeats(network, training, {}, n_folds, most, n_jobs, left) == wanted
-    for left, possible in ((122.0, True), (121.0, False), (-1.0, False)):
+        assert afford_repeats(network, training, {}, n_folds, most, n_jobs, pilots + left) == wanted
+    for left, possible in ((pilots + 150.0, True), (pilots + 149.0, False), (-1.0, False)):
         clock.now = 0.0
         assert has_time(entry, network, training, {}, 10, [0.0, 0.5], left) == possible

@@ -353,6 +353,8 @@ class BaseCommittee(
                     n_fits = context.count_fits(entry, len(folds))
                     with limit_blas():
                         if not has_time(entry, estimator, views[entry.view], params, n_fits, spent, context.deadline):
+                            if entry.source == "bags":
+                                continue  # what follows a network may take less time
                             break
                 limit = find_member_deadline(context.deadline, begun, is_last=number == last)
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PILOT_ROUNDS",
-    "afford_epochs",
     "afford_repeats",
     "afford_trees",
     "find_member_deadline",
@@ -94,28 +93,15 @@ def afford_trees(estimator: Any, training: TrainingSet, params: dict[str, object
     return min(wanted, max(_MIN_TREES, int(affordable)))
 
 
-def afford_epochs(
-    estimator: Any, training: TrainingSet, params: dict[str, object], n_turns: int, deadline: float
-) -> int:
-    """Epochs of a network that is fitted so often, one time after the other, and ends in time.
-
-    Parameters
-    ----------
-    estimator : network
-        Not fitted.
-    training : TrainingSet
-        The table and its target.
-    params : dict
-        Further arguments of `fit`.
-    n_turns : int
-        How often it is fitted.
-    deadline : float
-        By the clock of `time.perf_counter`.
-    """
-    begun = time.perf_counter()
-    training.fit_member(clone(estimator).set_params(n_epochs=1), None, params)
-    now = time.perf_counter()
-    return int(max(0.0, deadline - now) / (n_turns * max(now - begun, 1e-9)))
+def _time_epochs(estimator: Any, training: TrainingSet, params: dict[str, object]) -> tuple[float, float]:
+    """Seconds of an epoch of a network, and of the rest of its fit: encoding a wide table takes as long as many."""
+    clock = [time.perf_counter()]
+    for n_epochs in (1, 3):
+        training.fit_member(clone(estimator).set_params(n_epochs=n_epochs), None, params)
+        clock.append(time.perf_counter())
+    first, second = np.diff(clock)
+    epoch = max((second - first) / 2, 1e-9)
+    return epoch, max(0.0, first - epoch)
 
 
 def afford_repeats(
@@ -127,24 +113,31 @@ def afford_repeats(
     n_jobs: int,
     deadline: float,
 ) -> tuple[int, int]:
-    """How often the rows are divided into folds, at most so often, and the epochs of a network in them.
+    """How often the rows are divided into folds, at most so often, and the epochs of a network that ends in time.
 
-    All its epochs come first, then repeats.
+    All its epochs come first, then repeats; at least one of each.
 
     Parameters
     ----------
-    estimator, training, params, deadline
-        As in `afford_epochs`.
+    estimator : network
+        Not fitted.
+    training : TrainingSet
+        The table and its target.
+    params : dict
+        Further arguments of `fit`.
     n_folds : int
         Folds of a repeat.
     most : int
         The most repeats.
     n_jobs : int
         How many fits run at once.
+    deadline : float
+        By the clock of `time.perf_counter`.
     """
     wanted = int(estimator.n_epochs)
-    n_epochs = afford_epochs(estimator, training, params, -(-n_folds // n_jobs), deadline)
-    return min(most, max(1, n_epochs // wanted)), min(wanted, max(1, n_epochs))
+    epoch, rest = _time_epochs(estimator, training, params)
+    share = (deadline - time.perf_counter()) / -(-n_folds // n_jobs)
+    return min(most, max(1, int(share / (rest + wanted * epoch)))), min(wanted, max(1, int((share - rest) / epoch)))
 
 
 def has_time(
@@ -183,7 +176,8 @@ def has_time(
     if entry.source in ("stages", "oob"):
         return now + 0.5 * least <= deadline
     if entry.source == "bags" and now <= deadline:
-        return afford_epochs(estimator, training, params, n_fits, deadline) >= _MIN_EPOCHS
+        epoch, rest = _time_epochs(estimator, training, params)
+        return time.perf_counter() + n_fits * (rest + _MIN_EPOCHS * epoch) <= deadline
     if now > deadline or entry.estimator is not None or training.n_rows < _FEW_ROWS:
         return now + least <= deadline
     step = max(_LEAST_STEP, training.n_rows // _SAMPLED_ROWS)
