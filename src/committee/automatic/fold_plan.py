@@ -62,9 +62,10 @@ def divide_rows(
 
     Examples
     --------
+    >>> from committee.automatic.presets import Preset
     >>> folds = divide_rows(np.zeros(4), np.arange(4), Preset(n_folds=2), [0, 1], seed=0, classify=False)
     >>> [test.tolist() for _, test in folds]
-    [[0, 2], [1, 3], [0, 1], [2, 3]]
+    [[1, 2], [0, 3], [2, 3], [0, 1]]
     """
     n_folds = min(preset.n_folds, len(kept))
     tests: list[NDArray[np.intp]] = []
