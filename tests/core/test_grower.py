@@ -75,6 +75,21 @@ def test_exact_splits_of_nodes_of_every_size_equal_their_twins(criterion: str) -
     assert compare(Case(X, params={"criterion": criterion, "exact": True, "max_depth": 7}, **target)) > 30
 
 
+@pytest.mark.parametrize("max_bins", [7, 255])
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_exact_splits_by_bounds_of_bins_equal_their_twins(criterion: str, max_bins: int) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(2500, 4))
+    X[rng.random(2500) < 0.6, 1] = 0.0
+    X[:, 2] = np.round(X[:, 2] * 4)
+    target = draw_target(rng, criterion, 2500)
+    y = next(iter(target.values()))
+    y[X[:, 0] + X[:, 1] > 0.5] = 1
+    case = Case(X, max_bins=max_bins, params={"criterion": criterion, "exact": True, "max_depth": 5}, **target)
+    assert case.count_nodes()["bin_bounds"] > 0
+    assert compare(case) > 15
+
+
 @pytest.mark.parametrize("n_rows", [300, 2300])
 @pytest.mark.parametrize(("criterion", "n_classes"), [("gini", 2), ("entropy", 5), ("squared_error", 0)])
 def test_many_columns_in_several_record_groups(criterion: str, n_classes: int, n_rows: int) -> None:

@@ -56,8 +56,9 @@ TAKEN: dict[str, tuple[Case, bool]] = {
     "multiclass_block": (make_case("three", max_features=3), False),
     "extra_trees_bitmap": (make_case("two", **EXTRA), False),
     "compact_tree": (make_case("two", **EXTRA), True),
-    "sorted_lists": (make_case("two", exact=True), False),
+    "sorted_lists": (make_case("three", exact=True), False),
     "trees_together": (make_wide(random_splits=True, max_features=9), True),
+    "bin_bounds": (make_case("two", exact=True), False),
 }
 
 
@@ -114,6 +115,7 @@ def test_the_general_loop_alone_gives_the_same_trees(criterion: str) -> None:
     assert n_taken > 2 or criterion == "absolute_error"
 
 
+BOUNDED = "the criterion is not gini of two classes or squared_error of one output"
 REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", {"max_features": 3}, "dense_histograms", "features are drawn at each node"),
     ("two", {"max_leaf_nodes": 9}, "subtree", "max_leaf_nodes grows best-first"),
@@ -134,8 +136,15 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("two", EXTRA, "compact_tree", "a single tree is not kept as counts"),
     ("two", {}, "sorted_lists", "splits are not exact"),
     ("two", EXTRA, "trees_together", "a single tree is grown alone"),
-    ("two", {"exact": True, "max_features": 3}, "sorted_lists", "features are drawn at each node"),
-    ("two", {"exact": True, "max_leaf_nodes": 9}, "sorted_lists", "max_leaf_nodes grows best-first"),
+    ("three", {"exact": True, "max_features": 3}, "sorted_lists", "features are drawn at each node"),
+    ("three", {"exact": True, "max_leaf_nodes": 9}, "sorted_lists", "max_leaf_nodes grows best-first"),
+    ("two", {}, "bin_bounds", "splits are not exact"),
+    ("two", {"exact": True, "random_splits": True}, "bin_bounds", "thresholds are random"),
+    ("values", {"exact": True, "min_samples_leaf": 2}, "bin_bounds", "min_samples_leaf is above 1"),
+    ("values", {"exact": True, "monotonic": [1] + [0] * 7}, "bin_bounds", "there are monotone constraints"),
+    ("three", {"exact": True}, "bin_bounds", BOUNDED),
+    ("two", {"exact": True, "criterion": "entropy"}, "bin_bounds", BOUNDED),
+    ("three", {"exact": True}, "dense_histograms", "exact splits, absolute error and log-rank sort the rows"),
 )
 
 
@@ -186,7 +195,8 @@ def test_sorted_lists_and_bins_of_values_give_the_trees_of_sorted_nodes(name: st
         X[:, 4] = rng.integers(0, 7, size=len(X))
         levels[4] = 7
     weights = rng.integers(0, 3, size=len(X)).astype(float)
-    case = Case(X, weights=weights, n_levels=levels, params={"criterion": criterion, "exact": True, **params}, **target)
+    params = {"criterion": criterion, "exact": True, "routes": switch_off("bin_bounds"), **params}
+    case = Case(X, weights=weights, n_levels=levels, params=params, **target)
     whole = case.grow()
     is_subtree = case.describe_routes()["subtree"] == ""
     assert case.count_nodes()["sorted_lists"] > (10 if is_subtree else 100)
@@ -194,3 +204,59 @@ def test_sorted_lists_and_bins_of_values_give_the_trees_of_sorted_nodes(name: st
     for routes in (switch_off("sorted_lists"), switch_off("subtree"), switch_off("presorted_rows"), 0):
         case.params = {**case.params, "routes": routes}
         assert_same([whole], [case.grow()])
+
+
+BOUNDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "classes": ("gini", {}),
+    "classes, shuffled": ("gini", {"shuffle_ties": True, "seed": 5}),
+    "classes, drawn": ("gini", {"max_features": 2}),
+    "classes, best first": ("gini", {"max_leaf_nodes": 40}),
+    "classes, three threads": ("gini", {"n_jobs": 3}),
+    "values": ("squared_error", {}),
+    "values, drawn": ("squared_error", {"max_features": 2}),
+    "values, groups": ("squared_error", {"interaction_groups": [[0, 1, 2], [2, 3], [4, 5]]}),
+    "values, three threads": ("squared_error", {"n_jobs": 3}),
+}
+
+
+def make_bounds_case(name: str, target: str, missing: float) -> Case:
+    """Columns of many values, few values, one frequent value, and one bin that has several values."""
+    criterion, params = BOUNDS[name]
+    rng = np.random.default_rng([len(name), len(target)])
+    X = rng.normal(size=(6000, 6))
+    X[:, 1] = np.round(X[:, 1] * 3)
+    X[rng.random(6000) < 0.7, 2] = 0.0
+    X[:, 3] = X[:, 3] > 1.0
+    X[:, 4] = np.where(rng.random(6000) < 0.99, np.round(X[:, 4]), X[:, 4])
+    X[rng.random(X.shape) < missing] = np.nan
+    signal = np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1] * X[:, 2])
+    y = {"noise": 0.0, "signal": 1.0, "outliers": 1.0}[target] * signal + rng.normal(size=6000)
+    if target == "outliers":
+        y[rng.integers(6000, size=5)] *= 1e6
+    weights = rng.integers(0, 3, size=6000).astype(float) if target == "signal" else None
+    given = {"labels": (y[:, None] > 0).astype(np.uint32)} if criterion == "gini" else {"values": y[:, None]}
+    return Case(X, weights=weights, params={"criterion": criterion, "exact": True, **params}, **given)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.001])
+@pytest.mark.parametrize("target", ["noise", "signal", "outliers"])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_from_bins_give_the_trees_of_sorted_nodes(name: str, target: str, missing: float) -> None:
+    case = make_bounds_case(name, target, missing)
+    whole = case.grow()
+    assert case.describe_routes()["bin_bounds"] == ""
+    assert case.count_nodes()["bin_bounds"] > 0
+    for routes in (switch_off("bin_bounds"), switch_off("dense_histograms"), switch_off("subtree"), 0):
+        case.params = {**case.params, "routes": routes}
+        assert_same([whole], [case.grow()])
+
+
+@pytest.mark.parametrize("max_bins", [3, 16])
+@pytest.mark.parametrize("name", ["classes", "values"])
+def test_lists_are_made_where_bins_bound_little(name: str, max_bins: int) -> None:
+    case = make_bounds_case(name, "noise", 0.0)
+    case.max_bins = max_bins
+    whole, nodes = case.grow(), case.count_nodes()
+    assert nodes["sorted_lists"] > 1
+    case.params = {**case.params, "routes": 0}
+    assert_same([whole], [case.grow()])

@@ -21,6 +21,7 @@ enum class Route : u32 {
   compact_tree,
   sorted_lists,
   trees_together,
+  bin_bounds,
 };
 
 struct RouteInfo {

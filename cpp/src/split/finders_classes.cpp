@@ -1,6 +1,6 @@
 // Split finders of classification: two classes, and any number of classes and outputs.
 #include "committee/random_split.hpp"
-#include "split/split_finder.hpp"
+#include "split/criterion_finders.hpp"
 
 namespace committee {
 

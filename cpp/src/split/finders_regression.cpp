@@ -1,8 +1,8 @@
 // Split finders of regression: criteria over moments, absolute error over medians, log-rank over
 // risk tables.
 #include "split/absolute_error_finder.hpp"
+#include "split/criterion_finders.hpp"
 #include "split/log_rank_finder.hpp"
-#include "split/split_finder.hpp"
 
 namespace committee {
 

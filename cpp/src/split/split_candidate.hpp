@@ -165,6 +165,12 @@ inline u64 tie_priority(const NodeNumbers& numbers, u32 feature, bool shuffle_ti
 }
 
 struct RowLists;
+template <class Accumulator>
+struct BinSums;
+template <class Accumulator>
+struct MarkedRows;
+struct BinRanks;
+struct TargetSpan;
 
 // Finds the best split of one node, feature by feature. Each scan returns false if the feature is
 // constant in the node. Made by make_finder for an accumulator and the name of a criterion.
@@ -209,6 +215,17 @@ class SplitFinder {
                                const FeatureView& view, Candidate& best) = 0;
   virtual bool scan_sorted(const SortedRows& rows, const Item* items, const FeatureView& view,
                            Candidate& best) = 0;
+  // Of bin_bounds.hpp, where no limit can forbid a boundary: the larger of a score and those of the
+  // boundaries between bins; which bins may have one of a score or more, and how many; and the
+  // boundaries of these.
+  virtual double raise_bar(const BinSums<Accumulator>&, double) const { refuse_bounds(); }
+  virtual u32 mark_bins(const BinSums<Accumulator>&, const BinRanks&, const TargetSpan&, double,
+                        u64*) const {
+    refuse_bounds();
+  }
+  virtual void scan_marked(const MarkedRows<Accumulator>&, const FeatureView&, Candidate&) {
+    refuse_bounds();
+  }
   // Numbers by whose mean categories are ordered, a row of the node each, times its weight; null:
   // the targets.
   virtual const i64* find_row_scores(const Item*, std::size_t) { return nullptr; }
@@ -217,6 +234,11 @@ class SplitFinder {
   virtual double measure_decrease(const Candidate& best) = 0;
   // What lies left of the candidate that won since begin_node.
   virtual const Element* best_left() const = 0;
+
+ private:
+  [[noreturn]] static void refuse_bounds() {
+    throw std::logic_error("bounds are for Gini of two classes and squared error of one output");
+  }
 };
 
 // A finder whose score is no function of sums over the left side: it reads rows sorted by code, and

@@ -7,6 +7,7 @@
 #include "committee/criteria/all.hpp"
 #include "committee/entropy_screen.hpp"
 #include "split/bin_boundaries.hpp"
+#include "split/bin_bounds.hpp"
 #include "split/categorical_order.hpp"
 #include "split/gini_binary_simd.hpp"
 #include "split/gini_multiclass.hpp"
@@ -19,7 +20,8 @@
 namespace committee {
 
 template <class Accumulator, class Criterion>
-class CriterionFinder final : public SplitFinder<Accumulator> {
+class CriterionFinder final
+    : public BoundsFinder<CriterionFinder<Accumulator, Criterion>, Accumulator, Criterion> {
  public:
   using Element = typename Accumulator::Element;
   using Item = typename Accumulator::Item;
@@ -235,6 +237,7 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   const Element* best_left() const override { return best_left_.data(); }
 
  private:
+  friend BoundsFinder<CriterionFinder, Accumulator, Criterion>;
   static constexpr bool kUsesGiniMulticlass =
       Accumulator::kKind == AccumulatorKind::classes && std::is_same_v<Criterion, Gini>;
   // Gini over the classes of one output, whose squares are exact integers.
@@ -487,17 +490,5 @@ class CriterionFinder final : public SplitFinder<Accumulator> {
   struct NoGiniSimd {};
   std::conditional_t<kUsesGiniSimd, GiniBinarySimd, NoGiniSimd> gini_simd_;
 };
-
-template <class List, class Accumulator>
-std::unique_ptr<SplitFinder<Accumulator>> make_criterion_finder(const Accumulator& accumulator,
-                                                                const std::string& criterion) {
-  std::unique_ptr<SplitFinder<Accumulator>> finder;
-  const bool known = with_criterion<List>(criterion, [&](auto measure) {
-    finder =
-        std::make_unique<CriterionFinder<Accumulator, decltype(measure)>>(accumulator, measure);
-  });
-  if (!known) throw std::invalid_argument("unknown criterion '" + criterion + "' for this target");
-  return finder;
-}
 
 }  // namespace committee

@@ -40,6 +40,8 @@ struct GrowthWorker {
   std::vector<typename Accumulator::Element> total;    // of the node at hand
   std::vector<u8> varies;                              // per feature that was searched
   std::vector<u32> permutation, drawn;
+  // Subtrees whose rows are sorted together, when the tree above them is there.
+  std::vector<OpenNode<typename Accumulator::Element>> postponed;
   // Of a table of entries.
   SwappedPlaces swapped;
   NodeColumns columns;
@@ -156,6 +158,27 @@ void TreeBuilder<Accumulator>::run(Node root, TreePart& part, Worker& worker, bo
     split_node(std::move(node), part, worker, queue, may_defer);
     ++n_leaves;
   }
+  grow_postponed(part, worker);
+}
+
+// Subtrees of exact splits, as many at a time as have room for their sorted rows.
+template <class Accumulator>
+void TreeBuilder<Accumulator>::grow_postponed(TreePart& part, Worker& worker) {
+  std::vector<Node> tops = std::move(worker.postponed);
+  worker.postponed.clear();
+  const std::size_t most = DealtRows::most_rows(context_.features.size());
+  for (std::size_t first = 0, end = 0; first < tops.size(); first = end) {
+    std::size_t n_rows = 0;
+    while (end < tops.size() && (end == first || n_rows + tops[end].size() <= most))
+      n_rows += tops[end++].size();
+    worker.search.deal_rows(std::span(tops).subspan(first, end - first));
+    for (std::size_t k = first; k < end; ++k) {
+      plan_.watch.poll();
+      worker.search.take_dealt(k - first);
+      sum_items(tops[k], worker);
+      worker.grow_subtree(tops[k], features_of(tops[k]), part);
+    }
+  }
 }
 
 template <class Accumulator>
@@ -174,7 +197,13 @@ void TreeBuilder<Accumulator>::open_node(Node node, TreePart& part, Worker& work
     std::copy(node.total.begin(), node.total.end(), worker.total.begin());
   }
   const Element* total = worker.total.data();
-  if (is_subtree(node, may_defer)) return worker.grow_subtree(node, features_of(node), part);
+  if (is_subtree(node, may_defer)) {
+    if (context_.takes(Route::bin_bounds) && !node.has_lists()) {
+      worker.postponed.push_back(std::move(node));
+      return;
+    }
+    return worker.grow_subtree(node, features_of(node), part);
+  }
   write_node(node, part, worker);
   if (worker.writer.is_leaf(node, total) || !find_split(node, worker))
     return worker.writer.close_leaf(node, part);

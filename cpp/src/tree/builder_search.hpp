@@ -6,6 +6,7 @@
 #include "split/feature_sampler.hpp"
 #include "tree/builder_loop.hpp"
 #include "tree/dense_histograms.hpp"
+#include "tree/search_bounds.hpp"
 #include "tree/search_entries.hpp"
 #include "tree/search_random.hpp"
 #include "tree/search_small.hpp"
@@ -40,6 +41,9 @@ bool TreeBuilder<Accumulator>::find_split(Node& node, Worker& worker) {
     search_all(node, worker, found);
   }
   if (node.dense) worker.search.use(Route::dense_histograms);
+  if (!node.has_lists())
+    node.lists =
+        worker.search.wants_lists() ? NodePosition::Lists::wanted : NodePosition::Lists::none;
   worker.search.count_used();
   if (!found.best.found()) return false;
   node.decrease = found.decrease * plan_.decrease_unit / plan_.total_weight;

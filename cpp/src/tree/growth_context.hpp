@@ -1,5 +1,6 @@
 // What all threads that grow one tree read, and the nodes that they hand to one another.
 #pragma once
+#include "split/bin_bounds.hpp"
 #include "split/histogram.hpp"
 #include "split/split_candidate.hpp"
 #include "tree/entry_columns.hpp"
@@ -22,8 +23,9 @@ struct NodePosition {
   u64 key = kRootKey;
   u32 name = 0;  // of its rows, in a table of entries
   // Where lists of its sorted rows are (tree/sorted_lists.hpp).
-  enum class Lists : u8 { none, first, second } lists = Lists::none;
+  enum class Lists : u8 { none, wanted, dealt, first, second } lists = Lists::none;
   std::size_t size() const { return end - begin; }
+  bool has_lists() const { return lists == Lists::first || lists == Lists::second; }
   Lists child_lists() const {
     return lists == Lists::first ? Lists::second : lists == Lists::second ? Lists::first : lists;
   }
@@ -74,6 +76,8 @@ struct GrowthContext {
         return !kHasOutputs && !kIsWide;
       case Route::presorted_rows:
         return kKind == AccumulatorKind::moments && !kHasOutputs;
+      case Route::bin_bounds:
+        return kKind != AccumulatorKind::classes && !kHasOutputs;
       case Route::multiclass_block:
       case Route::packed_records:
         return kKind == AccumulatorKind::classes && !kIsWide;
@@ -90,7 +94,7 @@ struct GrowthContext {
   NodeNumbers numbers_of(const NodePosition& node) const { return {tree_key, node.key}; }
   // Nodes that keep histograms of all features.
   bool fits_dense(std::size_t n_rows) const {
-    return takes(Route::dense_histograms) && n_rows >= kDenseRows;
+    return takes(Route::dense_histograms) && n_rows >= dense_rows;
   }
 
   const GrowthPlan& plan;
@@ -106,11 +110,13 @@ struct GrowthContext {
   std::span<const u32> features;  // that the tree may split by
   NodeLimits limits;              // of a node without bounds
   // Of routes; empty where they are not taken.
+  std::size_t dense_rows = kDenseRows;
   RecordBlock block{};             // records that a subtree reads
   u64 two_valued = 0, packed = 0;  // a bit a feature of two bins, and where it is a bit of a record
   std::unique_ptr<const ExtraTreesTable> own_table;  // where the scratch has none
   std::unique_ptr<const ExtraTreesRules> extra_trees_rules;
   std::unique_ptr<const MulticlassRules> multiclass_rules;
+  std::vector<BinRanks> bin_ranks;  // per column
   // Of a table that is kept as entries; null: it is not.
   std::unique_ptr<EntryRows<Item>> entry_rows;
   std::unique_ptr<const EntryColumns> entry_columns;
@@ -144,6 +150,14 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
   limits.min_samples_leaf = params.min_samples_leaf;
   limits.min_weight_leaf = plan.min_weight_leaf;
   limits.rare_weight = plan.rare_weight;
+  if (takes(Route::bin_bounds)) {
+    // Bounds need histograms of smaller nodes, too, as far as these have room.
+    const std::size_t cells = data.n_cols * static_cast<std::size_t>(kHistogramBins);
+    const std::size_t bytes = cells * accumulator.cell() * sizeof(Element);
+    dense_rows = std::clamp(sample.n / (kDenseBytes / bytes + 1), kExactRows + 1, kDenseRows);
+    for (u32 f = 0; f < data.n_cols; ++f)
+      bin_ranks.push_back(find_bin_ranks((*data.bins)[f], plan.input.presort->values[f]));
+  }
   if (takes(Route::two_valued)) two_valued = find_two_valued(data);
   if (takes(Route::packed_records)) {
     const PackedRecords& records = *plan.input.scratch->caches->packed_records;

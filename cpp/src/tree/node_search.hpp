@@ -5,8 +5,10 @@
 #include <bit>
 
 #include "committee/criteria/all.hpp"
+#include "split/bin_bounds.hpp"
 #include "split/split_candidate.hpp"
 #include "split/threshold.hpp"
+#include "tree/dealt_rows.hpp"
 #include "tree/dense_histograms.hpp"
 #include "tree/feature_views.hpp"
 #include "tree/gather_bins.hpp"
@@ -15,7 +17,10 @@
 
 namespace committee {
 
-inline constexpr std::size_t kPollRows = 4096;      // a feature of so many rows may take a while
+inline constexpr std::size_t kPollRows = 4096;       // a feature of so many rows may take a while
+inline constexpr std::size_t kBoundedTogether = 64;  // features whose bounds are compared
+// Lists of sorted rows pay where bounds leave more than this share of them to be sorted.
+inline constexpr std::size_t kListedShare = 4;
 inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entries may, too
 
 // A lane a feature, wide enough for the weight of some rows.
@@ -51,6 +56,7 @@ class TreeNodeSearch : public FeatureViews {
     std::copy_n(total, accumulator_.cell(), total_.begin());
     finder_->begin_node(total, limits);
     n_run_ = 0;
+    wants_lists_ = false;
   }
   // The features of a general node, one after the other; varies[k] tells whether feature k is not
   // constant here. dense: histograms of all features, or null. Returns how many vary.
@@ -72,6 +78,12 @@ class TreeNodeSearch : public FeatureViews {
   // taken and they have room. After it: those of its children, where the node has them.
   void open_lists(NodePosition& node, std::span<const u32> features);
   void partition_lists(const NodePosition& node, std::size_t n_left, std::span<const u32> features);
+  // Sorted rows of subtrees that are grown next, in their order, or none where they are few.
+  template <class Node>
+  void deal_rows(std::span<Node> tops);
+  void take_dealt(std::size_t number) { n_dealt_ = number; }
+  // Whether the search of the node would have done better with lists of its sorted rows.
+  bool wants_lists() const { return wants_lists_; }
   // Records of a node of exact splits, its rows in their order: each value of a feature that occurs
   // in the node is a bin. Returns a bit for each of the features that varies.
   u64 bin_values(const NodePosition& node, std::span<const u32> features, ValueRecords& records);
@@ -130,6 +142,18 @@ class TreeNodeSearch : public FeatureViews {
   bool scan_in_order(const NodePosition& node, u32 feature, Candidate& best);
   bool scan_categories_in_order(const NodePosition& node, u32 feature, Candidate& best);
   SortedRows sort_rows(const NodePosition& node, u32 feature);
+  // Of exact splits.
+  const u32* ranks_of(u32 feature) const {
+    return plan_.input.presort->rank.data() + static_cast<std::size_t>(feature) * data_.n_rows;
+  }
+  // tree/search_bounds.hpp
+  bool bounds_bins(const NodePosition& node) const;
+  std::size_t scan_bounded(const NodePosition& node, const Element* dense,
+                           std::span<const u32> features, Candidate& best, u8* varies);
+  void sum_bins(const NodePosition& node, const Element* dense, std::span<const u32> features);
+  bool has_several_values(const NodePosition& node, u32 feature) const;
+  std::size_t scan_marked_bins(const NodePosition& node, u32 feature, std::size_t k,
+                               Candidate& best);
 
   const GrowthContext<Accumulator>& context_;
   const Sample<Accumulator>& sample_;
@@ -142,8 +166,15 @@ class TreeNodeSearch : public FeatureViews {
   std::vector<Element> rest_;    // a cell
   std::vector<u8> column_;       // bytes of a column that has none
   std::vector<u64> keyed_, keyed_spare_;
+  // Of bin_bounds: of some features; of the bins and the rows of one.
+  std::vector<BinSums<Accumulator>> bin_sums_;
+  u64 marks_[kHistogramBins];
+  std::vector<u32> gathered_;
+  bool wants_lists_ = false;
   std::unique_ptr<SortedLists<Item>> lists_;  // where that route is taken
-  std::vector<u32> listed_;                   // features that have lists, for a call
+  DealtRows dealt_;
+  std::size_t n_dealt_ = 0;  // the subtree at hand
+  std::vector<u32> listed_;  // features that have lists, for a call
   std::vector<CategoryCell<Element>> cells_;
   std::vector<Element> wide_cells_;
   // A word a row: the bins of the run of features that was looked at last; of several runs, one
@@ -221,6 +252,7 @@ std::size_t TreeNodeSearch<Accumulator>::scan_features(const NodePosition& node,
                                                        std::span<const u32> features,
                                                        Candidate& best, u8* varies) {
   if (data_.entries) return scan_entries(node, features, best, varies);
+  if (bounds_bins(node)) return scan_bounded(node, dense, features, best, varies);
   std::size_t n_varying = 0;
   auto note = [&](std::size_t k, bool varying) {
     varies[k] = varying;

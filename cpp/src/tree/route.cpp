@@ -14,7 +14,7 @@ namespace {
 
 constexpr RouteInfo kRouteInfos[] = {
     {"dense_histograms", "histograms of all features are kept, and one child's is the difference",
-     "nodes of 2,048 rows or more that search all features"},
+     "nodes of 2,048 rows or more that search all features; with bin_bounds smaller ones, too"},
     {"subtree", "a loop without allocation over copied records, totals from the parent's split",
      "up to 64 numeric columns, one output, depth-first, no constraints; with exact splits nodes "
      "of 255 rows or fewer"},
@@ -40,6 +40,8 @@ constexpr RouteInfo kRouteInfos[] = {
     {"trees_together", "a column is looked at for the open nodes of many trees, then the next one",
      "forests of extra-trees of two classes with Gini, every row once, more than 64 columns, none "
      "of them with missing values, 32,768 rows or fewer"},
+    {"bin_bounds", "histograms tell which bins may hold the best split; only their rows are sorted",
+     "exact splits by Gini of two classes or squared error, nodes of more than 255 rows"},
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
@@ -73,12 +75,20 @@ class Refusals {
   std::array<const char*, kRoutes> reasons_{};
 };
 
+bool has_categories(const GrowthPlan& plan) {
+  const std::vector<ColumnBins>& bins = *plan.input.data->bins;
+  const std::vector<u32>& members = plan.params.member_features;
+  return members.empty() ? std::ranges::any_of(bins, [](const auto& b) { return b.categorical; })
+                         : std::ranges::any_of(members, [&](u32 f) { return bins[f].categorical; });
+}
+
 void choose_dense(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::dense_histograms;
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
-  r.refuse_if(plan.sorts_rows, kOwn, "exact splits, absolute error and log-rank sort the rows");
+  r.refuse_if(plan.sorts_rows && !r.allows(Route::bin_bounds), kOwn,
+              "exact splits, absolute error and log-rank sort the rows");
   r.refuse_if(sample.n_rows < kDenseRows, kOwn, "there are fewer than 2,048 rows");
   const std::size_t bytes = plan.input.data->n_cols * kHistogramBins * sample.cell_bytes;
   r.refuse_if(bytes * (sample.n_rows / kDenseRows + 1) > kDenseBytes, kOwn,
@@ -98,13 +108,7 @@ void choose_subtree(Refusals& r, const GrowthPlan& plan, const SampleFacts& samp
   r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
   r.refuse_if(plan.input.data->groups.size() != 1, kOwn, "there are more than 64 columns");
   r.refuse_if(sample.n_outputs != 1, kOwn, "there are several outputs");
-  const std::vector<ColumnBins>& bins = *plan.input.data->bins;
-  const std::vector<u32>& members = plan.params.member_features;
-  const bool has_categories =
-      members.empty()
-          ? std::any_of(bins.begin(), bins.end(), [](const auto& b) { return b.categorical; })
-          : std::any_of(members.begin(), members.end(), [&](u32 f) { return bins[f].categorical; });
-  r.refuse_if(has_categories, kOwn, "a column is categorical");
+  r.refuse_if(has_categories(plan), kOwn, "a column is categorical");
 }
 
 // No limit can forbid a boundary between two bins that occur.
@@ -131,6 +135,23 @@ void choose_sorted_lists(Refusals& r, const GrowthPlan& plan) {
   r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
   r.refuse_if(plan.draws_features, kOwn, "features are drawn at each node");
   r.refuse_if(plan.params.max_leaf_nodes > 0, kOwn, "max_leaf_nodes grows best-first");
+}
+
+void choose_bin_bounds(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::bin_bounds;
+  const bool is_gini =
+      sample.kind == AccumulatorKind::binary && plan.params.criterion == Gini::kName;
+  const bool is_squared =
+      sample.kind == AccumulatorKind::moments && plan.params.criterion == SquaredError::kName;
+  r.refuse_if(!plan.params.exact, kOwn, "splits are not exact");
+  r.refuse_if(plan.input.data->entries != nullptr, kOwn, kEntries);
+  r.refuse_if(!(is_gini || is_squared) || sample.n_outputs != 1, kOwn,
+              "the criterion is not gini of two classes or squared_error of one output");
+  r.refuse_if(is_gini && sample.total >= kExactSquares, kOwn, "the rows weigh 2^26 or more");
+  r.refuse_if(plan.params.random_splits, kOwn, "thresholds are random");
+  r.refuse_if(plan.bounded, kOwn, "there are monotone constraints");
+  r.refuse_if(has_categories(plan), kOwn, "a column is categorical");
+  refuse_limits(r, plan, kOwn);
 }
 
 void choose_few(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
@@ -243,6 +264,7 @@ std::span<const RouteInfo, kRoutes> list_routes() {
 
 GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
   Refusals refusals(plan.params.routes);
+  choose_bin_bounds(refusals, plan, sample);
   choose_dense(refusals, plan, sample);
   choose_subtree(refusals, plan, sample);
   choose_presorted(refusals, plan, sample);

@@ -11,7 +11,9 @@ namespace committee {
 
 template <class Accumulator>
 void TreeNodeSearch<Accumulator>::open_lists(NodePosition& node, std::span<const u32> features) {
-  if (!context_.takes(Route::sorted_lists) || node.lists != NodePosition::Lists::none) return;
+  const bool is_wanted =
+      node.lists == NodePosition::Lists::wanted || !context_.takes(Route::bin_bounds);
+  if (!context_.takes(Route::sorted_lists) || node.has_lists() || !is_wanted) return;
   if (!lists_) lists_ = std::make_unique<SortedLists<Item>>(data_.n_rows, data_.n_cols);
   if (!lists_->fits(node.size())) return;
   lists_->open(node, items_ + node.begin);
@@ -23,7 +25,7 @@ void TreeNodeSearch<Accumulator>::open_lists(NodePosition& node, std::span<const
 template <class Accumulator>
 void TreeNodeSearch<Accumulator>::partition_lists(const NodePosition& node, std::size_t n_left,
                                                   std::span<const u32> features) {
-  if (node.lists == NodePosition::Lists::none) return;
+  if (!node.has_lists()) return;
   listed_.clear();
   for (const u32 feature : features)
     if (context_.is_numeric(feature)) listed_.push_back(feature);
@@ -33,7 +35,8 @@ void TreeNodeSearch<Accumulator>::partition_lists(const NodePosition& node, std:
 
 template <class Accumulator>
 SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 feature) {
-  if (node.lists != NodePosition::Lists::none) return lists_->list(node, feature);
+  if (node.lists == NodePosition::Lists::dealt) return dealt_.list(n_dealt_, feature);
+  if (node.has_lists()) return lists_->list(node, feature);
   const std::size_t n = node.size();
   keyed_.resize(n);
   SortedRows rows;
@@ -47,8 +50,7 @@ SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 
     if (!missing) largest = std::max(largest, code);
   };
   if (params_.exact) {
-    const u32* rank =
-        plan_.input.presort->rank.data() + static_cast<std::size_t>(feature) * data_.n_rows;
+    const u32* rank = ranks_of(feature);
     if (n == data_.n_rows) {  // the root of an unweighted fit: the order is known
       const u32* order =
           plan_.input.presort->order.data() + static_cast<std::size_t>(feature) * data_.n_rows;
@@ -77,8 +79,7 @@ SortedRows TreeNodeSearch<Accumulator>::sort_rows(const NodePosition& node, u32 
 template <class Accumulator>
 u64 TreeNodeSearch<Accumulator>::bin_values(const NodePosition& node, std::span<const u32> features,
                                             ValueRecords& records) {
-  const bool has_lists = node.lists != NodePosition::Lists::none;
-  const std::size_t first = has_lists ? lists_->place_of(node) : 0;
+  const std::size_t first = node.has_lists() ? lists_->place_of(node) : 0;
   std::fill_n(records.bytes, node.size() * records.stride, u8{0});
   u64 varying = 0;
   for (const u32 feature : features) {
@@ -115,8 +116,7 @@ bool TreeNodeSearch<Accumulator>::scan_in_order(const NodePosition& node, u32 fe
     rows.only_bin = draw_split_bin(view, lo, hi);
     rows.only_missing_left = rows.n_missing > 0 && draw_missing_left(view);
   }
-  const Item* items =
-      node.lists == NodePosition::Lists::none ? items_ + node.begin : lists_->items();
+  const Item* items = node.has_lists() ? lists_->items() : items_ + node.begin;
   return finder_->scan_sorted(rows, items, view, best);
 }
 

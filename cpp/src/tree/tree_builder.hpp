@@ -42,6 +42,7 @@ class TreeBuilder {
            (!params_.exact || node.size() <= kExactRows);
   }
   void run(Node root, TreePart& part, Worker& worker, bool may_defer);
+  void grow_postponed(TreePart& part, Worker& worker);
   void open_node(Node node, TreePart& part, Worker& worker, NodeQueue<Node>& queue, bool may_defer);
   void split_node(Node node, TreePart& part, Worker& worker, NodeQueue<Node>& queue,
                   bool may_defer);
