@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "committee/block_binning.hpp"
+#include "committee/sorted_table.hpp"
 #include "interrupts.hpp"
 #include "sparse_arrays.hpp"
 
@@ -246,6 +247,17 @@ void bind_presort(nb::module_& m) {
         }));
       },
       "X"_a, "n_levels"_a, "n_jobs"_a = 0);
+  m.def(
+      "sort_and_bin",
+      [](const AnyArray& x, const Vector<u32>& n_levels, int max_bins, int n_jobs) {
+        const MatrixView view = view_matrix(x);
+        SortedTable made = run_interruptible([&](InterruptWatch& watch) {
+          return sort_and_bin(view, view_vector(n_levels), max_bins, n_jobs, watch);
+        });
+        return std::make_pair(share(std::move(made.presort)), share(std::move(made.bins)));
+      },
+      "X"_a, "n_levels"_a, "max_bins"_a, "n_jobs"_a = 0,
+      "The order of every column and the table in bins without weights, from one sort.");
 }
 
 }  // namespace

@@ -29,6 +29,28 @@ inline u32 read_code(T x, u32 n_levels) {
 // (exclusive).
 std::vector<std::size_t> share_bins(std::span<const u64> cumulative, std::size_t max_bins);
 
+// Bins of n distinct values, value(i) the i-th of them; `ends` empty: one bin a value.
+template <class Value>
+ColumnBins bound_bins(std::size_t n, const std::vector<std::size_t>& ends, bool has_missing,
+                      Value value) {
+  ColumnBins bins;
+  bins.has_missing = has_missing;
+  bins.n_bins = static_cast<u32>(ends.empty() ? n : ends.size());
+  bins.low.resize(bins.n_bins);
+  bins.high.resize(bins.n_bins);
+  for (std::size_t b = 0, start = 0; b < bins.n_bins; ++b) {
+    const std::size_t end = ends.empty() ? b + 1 : ends[b];
+    bins.low[b] = value(start);
+    bins.high[b] = value(end - 1);
+    start = end;
+  }
+  bins.thresholds.resize(bins.n_bins ? bins.n_bins - 1 : 0);
+  for (std::size_t b = 0; b < bins.thresholds.size(); ++b) {
+    bins.thresholds[b] = choose_threshold(bins.high[b], bins.low[b + 1]);
+  }
+  return bins;
+}
+
 // The distinct values of one column after another, sorted, with their cumulative weights.
 template <class T>
 class DistinctValues {
@@ -83,25 +105,10 @@ class DistinctValues {
     return make_bins_of(keys(), ends, has_missing_);
   }
 
-  // `ends` empty: one bin a key.
   static ColumnBins make_bins_of(std::span<const K> keys, const std::vector<std::size_t>& ends,
                                  bool has_missing) {
-    ColumnBins bins;
-    bins.has_missing = has_missing;
-    bins.n_bins = static_cast<u32>(ends.empty() ? keys.size() : ends.size());
-    bins.low.resize(bins.n_bins);
-    bins.high.resize(bins.n_bins);
-    for (std::size_t b = 0, start = 0; b < bins.n_bins; ++b) {
-      const std::size_t end = ends.empty() ? b + 1 : ends[b];
-      bins.low[b] = read_key(keys[start]);
-      bins.high[b] = read_key(keys[end - 1]);
-      start = end;
-    }
-    bins.thresholds.resize(bins.n_bins ? bins.n_bins - 1 : 0);
-    for (std::size_t b = 0; b < bins.thresholds.size(); ++b) {
-      bins.thresholds[b] = choose_threshold(bins.high[b], bins.low[b + 1]);
-    }
-    return bins;
+    return bound_bins(keys.size(), ends, has_missing,
+                      [&](std::size_t i) { return read_key(keys[i]); });
   }
 
  private:

@@ -35,6 +35,7 @@ __all__ = [
     "save_bins",
     "select_columns",
     "set_spill_folder",
+    "sort_and_bin",
     "sort_columns",
     "take_bytes",
 ]
@@ -61,6 +62,8 @@ allocate_table = _core.allocate_table
 save_bins, load_bins = _core.save_bins, _core.load_bins
 #: A binned table that is written block by block.
 make_builder = _core.BinnedBuilder
+#: The order of every column of a dense table, as of `sort_columns`, and its bins without weights, as of `bin_columns`.
+sort_and_bin = _core.sort_and_bin
 #: Whether an array is an aligned table of float32 or float64 of that width, with rows and without infinities.
 is_sound_table = _core.is_sound_table
 

@@ -303,6 +303,16 @@ class Dataset:
         shared: _core.Presort = self._made["presort"]
         return shared
 
+    def bin_sorted(self, max_bins: int = 255, n_jobs: int = 0) -> None:
+        """Make what `binned` and `presorted` return; dense tables without weights are sorted once for both."""
+        key = ("bins", min(max_bins, binning.MOST_BYTE_BINS))
+        is_weighted = (self._first or self).weights is not None
+        if key in self._made or "presort" in self._made or is_weighted or not isinstance(self.X, np.ndarray):
+            return
+        presort, table = binning.sort_and_bin(self.X, self.n_levels, key[1], n_jobs)
+        self._made.setdefault(key, table)
+        self._made.setdefault("presort", presort)
+
     def on_host(self) -> Dataset:
         """The same data; a table in the memory of a GPU is copied to that of the host."""
         return replace(self, X=copy_to_host(self.X)) if isinstance(self.X, DeviceTable) else self

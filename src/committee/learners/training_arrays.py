@@ -65,6 +65,8 @@ def make_training_arrays(
     -------
     TrainingArrays
     """
+    if exact and bins is None:
+        dataset.bin_sorted(max_bins, n_jobs)
     table = dataset.binned(max_bins, n_jobs) if bins is None else bins
     presort = dataset.presorted(n_jobs) if exact else None
     target = dataset.target
