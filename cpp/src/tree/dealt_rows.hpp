@@ -27,7 +27,7 @@ class DealtRows {
     begins_.push_back(begins_.back() + items.size());
   }
   // When all are there.
-  void deal(const Presort& presort, std::span<const u32> features);
+  void deal(const Presort& presort, std::span<const u32> features, InterruptWatch& watch);
   // The rows of a subtree, by its number: code << 32 | place, missing ones last.
   SortedRows list(std::size_t subtree, u32 feature) const {
     SortedRows rows;

@@ -32,6 +32,7 @@ std::size_t TreeNodeSearch<Accumulator>::scan_bounded(const NodePosition& node,
         most = finder_->raise_bar(bin_sums_[k], std::max(most, best.score));
       }
       for (std::size_t k = 0; k < some.size(); ++k) {
+        if (node.size() >= kPollRows) plan_.watch.poll();
         if (bin_sums_[k].n == 0) continue;
         own[k] = bin_sums_[k].n > 1 || has_several_values(node, some[k]);
         const u32 n_marked =
@@ -59,7 +60,7 @@ void TreeNodeSearch<Accumulator>::deal_rows(std::span<Node> tops) {
     dealt_.add(std::span<const Item>(items_ + top.begin, top.size()));
     top.lists = NodePosition::Lists::dealt;
   }
-  dealt_.deal(*plan_.input.presort, context_.features);
+  dealt_.deal(*plan_.input.presort, context_.features, plan_.watch);
 }
 
 // The bins of each of some features; none where a value is missing.
