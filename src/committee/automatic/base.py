@@ -435,7 +435,7 @@ class BaseCommittee(
             or training.n_rows < _MIN_PARALLEL_ROWS
         )
         n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        n_folds, folds = len(folds), [*folds, *(context.further_folds if entry.repeats else [])]
+        n_folds, folds = len(folds), [*folds, *(context.further_folds if entry.source == "bags" else [])]
         if is_network and schedule.deadline is not None:
             most = len(folds) // n_folds
             found = afford_repeats(estimator, training, params, n_folds, most, n_jobs, schedule.deadline)

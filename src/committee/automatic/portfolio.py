@@ -12,7 +12,8 @@ A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of
 ``"loo"``
     One fit gives the leave-one-out predictions.
 ``"bags"``
-    One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit.
+    One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit. They have
+    the further folds of a fit as well.
 
 The training set of a member is a view (`views.py`): the table, the table with the words of its texts, or the table
 with the logarithm of the target. Entries whose view a table does not have are left out.
@@ -36,6 +37,7 @@ from committee.automatic.stages import BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from committee.ensembles.boosting.settings import FEATURE_SHARE
 from committee.ensembles.forest.estimators import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -94,8 +96,6 @@ class PortfolioEntry:
         Its training set.
     estimator : estimator or None
         One of another library, in place of a kind.
-    repeats : bool
-        Whether it is fitted in the further folds as well.
     """
 
     name: str
@@ -105,7 +105,6 @@ class PortfolioEntry:
     by_code: bool = False
     view: View = "table"
     estimator: Any = None
-    repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class FitContext:
     preset : Preset
         How much is fitted.
     further_folds : list of (train, test)
-        Of other orders of the rows, for members that gain most by a mean of many.
+        Of other orders of the rows, for members whose source is "bags".
     """
 
     n_classes: int
@@ -203,7 +202,7 @@ PRIOR = PortfolioEntry("prior", (PriorMember, PriorMember), "folds")
 _BOOSTING = (GradientBoostingClassifier, GradientBoostingRegressor)
 _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
-_FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned", "max_features": 0.5}
+_FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned", "max_features": FEATURE_SHARE}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
 _SYMMETRIC = "symmetric boosting"
 _SYMMETRIC_TREES = {**_FIXED_ROUNDS, "growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0}
@@ -218,7 +217,7 @@ PORTFOLIO = (
     PortfolioEntry("extra trees", _EXTRA, "oob", _BAGGED, by_code=True),
     PortfolioEntry("linear", (LinearMember, LinearMember), "folds"),
     PortfolioEntry("kernel", (KernelMember, KernelMember), "loo"),
-    PortfolioEntry("network", _NETWORK, "bags", repeats=True),
+    PortfolioEntry("network", _NETWORK, "bags"),
     PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
     PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     PortfolioEntry("forest", _FOREST, "oob", _BAGGED),
@@ -226,7 +225,7 @@ PORTFOLIO = (
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
     PortfolioEntry(_SYMMETRIC, _BOOSTING, "stages", _SYMMETRIC_TREES),
-    PortfolioEntry("long network", _NETWORK, "bags", _LONG, repeats=True),
+    PortfolioEntry("long network", _NETWORK, "bags", _LONG),
 )
 
 

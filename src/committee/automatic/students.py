@@ -18,6 +18,7 @@ from committee.automatic.portfolio import list_stages
 from committee.automatic.stages import BoostingSchedule, measure_loss
 from committee.data.rows import select_rows
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from committee.ensembles.boosting.settings import FEATURE_SHARE
 from committee.ensembles.combining.member_predictions import predict_member
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.forest.estimators import RandomForestClassifier, RandomForestRegressor
@@ -110,7 +111,9 @@ class Student:
         else:
             boosting = GradientBoostingClassifier if classify else GradientBoostingRegressor
             # The copies of a row would be on both sides of a validation split.
-            self.estimator = boosting(**{"defaults": "tuned", "max_features": 0.5, **params, "early_stopping": False})
+            self.estimator = boosting(
+                **{"defaults": "tuned", "max_features": FEATURE_SHARE, **params, "early_stopping": False}
+            )
 
     def fit_stages(
         self, data: DistillationData, X: Any, y: NDArray[Any], classes: Classes
