@@ -52,6 +52,7 @@ _PARAMETERS = {
     ("n_iter_no_change", "oob_patience"): "n_iter_no_change early_stopping_rounds early_stopping_round od_wait",
     ("boosting",): "boosting_type booster",
     ("growth",): "grow_policy",
+    ("splitter",): "extra_trees extra_tree",
     ("class_weight",): "class_weights",
     ("estimator",): "base_estimator weak_learner base_learner",
     ("estimators",): "classifiers regressors models",

@@ -87,6 +87,7 @@ def test_every_loss_over_blocks(loss, n_blocks, weights):
         {"interaction_groups": [[0, 1, 7], [2, 3, 4], [5, 6, 8]]},
         {"level_wise": True},
         {"symmetric": True, "max_leaf_nodes": 0, "max_depth": 4, "colsample_node": 0.7, "seed": 5},
+        {"random_thresholds": True, "colsample_node": 0.7, "seed": 5},
         {"max_leaf_nodes": 0, "max_depth": 4},
         {"max_leaf_nodes": 120, "min_samples_leaf": 1},
         {"min_samples_leaf": 150, "min_weight_leaf": 0.02},

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.naive.randomness import ROOT_KEY, THRESHOLD, NodeNumbers, child_key, scale_below
+
 Floats = NDArray[np.float64]
 Slopes = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -82,13 +84,62 @@ def grow_levels(X: Floats, g: Floats, h: Floats, depth: int, lam: float, min_lea
     return steps
 
 
+def find_random_split(
+    X: Floats, g: Floats, h: Floats, values: list[Floats], numbers: NodeNumbers, lam: float, min_leaf: int
+) -> tuple[float, int, float, bool]:
+    """As `find_split`, with one threshold of each feature, drawn of the values of the table that are in its range."""
+    best = (0.0, -1, 0.0, False)
+    for feature, x in enumerate(X.T):
+        known, has_missing = x[~np.isnan(x)], bool(np.isnan(x).any())
+        inside = (
+            values[feature][(values[feature] >= known.min()) & (values[feature] < known.max())] if len(known) else []
+        )
+        cuts = [*inside, *([np.inf] if has_missing and len(known) else [])]
+        if not cuts:
+            continue
+        cut = cuts[scale_below(numbers.at(THRESHOLD, feature), len(cuts))]
+        for missing_left in (False, True) if has_missing and np.isfinite(cut) else (False,):
+            gain = measure_split(np.where(np.isnan(x), missing_left, x <= cut), g, h, lam, min_leaf)
+            if gain > best[0] * (1 + 1e-9) + 1e-12:
+                best = (gain, feature, cut, missing_left)
+    return best
+
+
+def grow_random(
+    X: Floats, g: Floats, h: Floats, n_leaves: int, lam: float, min_leaf: int, seed: int, tree: int
+) -> Floats:
+    """As `grow`, with random thresholds, which the path of a node and the number of the tree are the keys of."""
+    values = [np.unique(x[~np.isnan(x)]) for x in X.T]
+
+    def look(rows: NDArray[np.intp], key: int) -> tuple[NDArray[np.intp], int, tuple[float, int, float, bool]]:
+        numbers = NodeNumbers(seed, tree, key)
+        return rows, key, find_random_split(X[rows], g[rows], h[rows], values, numbers, lam, min_leaf)
+
+    leaves = [look(np.arange(len(X)), ROOT_KEY)]
+    while len(leaves) < n_leaves:
+        k = max(range(len(leaves)), key=lambda i: leaves[i][2][0])
+        rows, key, (gain, feature, cut, missing_left) = leaves[k]
+        if gain <= 0.0:
+            break
+        x = X[rows, feature]
+        left = np.where(np.isnan(x), missing_left, x <= cut)
+        leaves[k : k + 1] = [look(rows[left], child_key(key, False)), look(rows[~left], child_key(key, True))]
+    steps = np.zeros(len(X))
+    for rows, _, _ in leaves:
+        steps[rows] = -g[rows].sum() / (h[rows].sum() + lam)
+    return steps
+
+
 def boost(X: Floats, slopes: Slopes, baseline: float, n_rounds: int, rate: float, **tree: Any) -> Floats:
-    """Scores of the training rows after so many rounds; of symmetric trees if their depth is given."""
-    build = grow_levels if "depth" in tree else grow
+    """Scores of the training rows after so many rounds.
+
+    Trees are symmetric if their depth is given, and have random thresholds if a seed is.
+    """
+    build = grow_levels if "depth" in tree else grow_random if "seed" in tree else grow
     scores = np.full(len(X), baseline)
-    for _ in range(n_rounds):
+    for number in range(n_rounds):
         g, h = slopes(scores)
-        scores = scores + rate * build(X, g, h, **tree)
+        scores = scores + rate * build(X, g, h, **tree, **({"tree": number} if "seed" in tree else {}))
     return scores
 
 

@@ -37,6 +37,7 @@ NodeSearch::NodeSearch(const SearchPlan& plan, const NodeFacts& node)
     : plan_(plan),
       params_(*plan.params),
       node_(node),
+      numbers_(KeyPrefix(combine_keys(plan.params->seed, node.tree)), node.key),
       n_copies_(static_cast<double>(node.weight) * plan.weight_unit) {
   gain_unit_ = find_gain_unit(plan.gradient_unit, plan.hessian_unit);
   const double hessian = static_cast<double>(plan_.halves.hessian(node.total));
@@ -99,6 +100,7 @@ void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
   const bool occurs = missing != 0 || n_missing > 0;
   // Missing values right (all values left is a split then), and again with them left.
   const u32 n_thresholds = occurs ? column.n_bins : column.n_bins - 1;
+  if (params_.random_thresholds) return scan_random(column, occurs, best);
   if (plan_.by_values || column.counts) {
     Side left;
     scan_by_values(column, left, n_thresholds, false, best);
@@ -109,6 +111,31 @@ void NodeSearch::scan_numeric(const ColumnView& column, BoostSplit& best) {
     scan_fast(column, 0, n_thresholds, false, best);
     if (occurs) scan_fast(column, missing, column.n_bins - 1, true, best);
   }
+}
+
+// Missing values go to the side where they gain more; all values left of them is a split as well.
+void NodeSearch::scan_random(const ColumnView& column, bool occurs, BoostSplit& best) {
+  const auto is_empty = [&](u32 bin) { return column.histogram[bin] == 0; };
+  u32 first = 0, last = column.n_bins;
+  while (first < last && is_empty(first)) ++first;
+  while (first < last && is_empty(last - 1)) --last;
+  if (last - first < (occurs ? 1 : 2)) return;
+  const u32 split_bin = first + draw_below(column, last - first - (occurs ? 0 : 1));
+  Side left;
+  for (u32 bin = first; bin <= split_bin; ++bin) left.add(column, bin);
+  try_threshold(column, left, split_bin, false, best);
+  if (!occurs || split_bin + 1 == last) return;
+  left.add(column, column.n_bins);
+  try_threshold(column, left, split_bin, true, best);
+}
+
+void NodeSearch::try_threshold(const ColumnView& column, const Side& left, u32 split_bin,
+                               bool missing_left, BoostSplit& best) const {
+  if (!is_allowed(column, left)) return;
+  const double gain = plan_.by_values
+                          ? measure_by_values(left.sum, column.monotonic) - params_.gamma
+                          : measure(left.sum);
+  take(column, gain, left.sum, split_bin, missing_left, best);
 }
 
 void NodeSearch::scan_fast(const ColumnView& column, i64 base, u32 n_thresholds, bool missing_left,
@@ -222,11 +249,7 @@ void NodeSearch::scan_by_values(const ColumnView& column, Side left, u32 n_thres
     // An empty bin splits as the one before it does.
     if (b > 0 && column.histogram[b] == 0 && (!column.counts || column.counts[b] == 0)) continue;
     left.add(column, b);
-    if (!is_allowed(column, left)) continue;
-    const double gain = plan_.by_values
-                            ? measure_by_values(left.sum, column.monotonic) - params_.gamma
-                            : measure(left.sum);
-    take(column, gain, left.sum, b, missing_left, best);
+    try_threshold(column, left, b, missing_left, best);
   }
 }
 
@@ -266,7 +289,13 @@ std::vector<std::pair<double, u32>> key_categories(const SearchPlan& plan, const
 
 void NodeSearch::scan_categories(const ColumnView& column, BoostSplit& best) {
   std::vector<std::pair<double, u32>> keyed = key_categories(plan_, column, node_.total, n_copies_);
-  scan_both_ways(keyed, [&](std::span<const u32> order) { scan_prefixes(column, order, best); });
+  if (keyed.empty()) return;
+  // How many go left in either order, where that is drawn.
+  const std::size_t n_drawn = 1 + draw_below(column, static_cast<u32>(keyed.size()));
+  scan_both_ways(keyed, [&](std::span<const u32> order) {
+    const bool drawn = params_.random_thresholds;
+    scan_prefixes(column, drawn ? order.first(n_drawn) : order, drawn ? n_drawn : 1, best);
+  });
 }
 
 // Splits by category are regularised more.
@@ -308,8 +337,9 @@ void NodeSearch::add_gains(const ColumnView& column, std::span<const u32> bins, 
   }
 }
 
+// Those of so many categories and more.
 void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> order,
-                               BoostSplit& best) {
+                               std::size_t shortest, BoostSplit& best) {
   const SplitBalance balance = choose_balance(column);
   Side left;
   i64 best_sum = 0;
@@ -317,7 +347,7 @@ void NodeSearch::scan_prefixes(const ColumnView& column, std::span<const u32> or
   double found = -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < order.size(); ++k) {
     left.add(column, order[k]);
-    if (!is_allowed(column, left)) continue;
+    if (k + 1 < shortest || !is_allowed(column, left)) continue;
     const double gain =
         plan_.by_values
             ? measure_by_values(left.sum, 0)

@@ -7,6 +7,7 @@
 #include "boosting/row_records.hpp"
 #include "boosting/sum_screen.hpp"
 #include "committee/boosting_params.hpp"
+#include "committee/random_keys.hpp"
 #include "committee/split_gain.hpp"
 #include "split/split_candidate.hpp"
 
@@ -86,6 +87,7 @@ struct NodeFacts {
   u64 weight = 0;                                           // of its rows
   double lower = -std::numeric_limits<double>::infinity();  // monotone bounds of the leaf's value
   double upper = std::numeric_limits<double>::infinity();
+  u64 tree = 0, key = kRootKey;  // of what is drawn for it
 };
 
 struct ColumnView {
@@ -109,6 +111,8 @@ double find_leaf_value(const SearchPlan& plan, double gradient, double hessian, 
 // Numeric columns: of the splits that leave enough on both sides the one with the largest gain, as
 // computed in double; of equal ones the lowest feature, then missing values right before left, then
 // the lowest bin. Of gains that are not positive any, or none, is found: none of them is taken.
+// With random thresholds one is drawn for each column, of those between the least and the largest
+// bin that occurs [Geurts2006], and of categories how many go left, of either end of their order.
 class NodeSearch {
  public:
   NodeSearch(const SearchPlan& plan, const NodeFacts& node);
@@ -156,10 +160,17 @@ class NodeSearch {
       if (column.weights) weight += column.weights[bin];
     }
   };
+  void scan_random(const ColumnView& column, bool occurs, BoostSplit& best);
+  void try_threshold(const ColumnView& column, const Side& left, u32 split_bin, bool missing_left,
+                     BoostSplit& best) const;
+  u32 draw_below(const ColumnView& column, u32 bound) const {
+    return scale_below(numbers_.at(Purpose::threshold, column.feature), bound);
+  }
   void scan_by_values(const ColumnView& column, Side left, u32 n_thresholds, bool missing_left,
                       BoostSplit& best);
   void scan_categories(const ColumnView& column, BoostSplit& best);
-  void scan_prefixes(const ColumnView& column, std::span<const u32> order, BoostSplit& best);
+  void scan_prefixes(const ColumnView& column, std::span<const u32> order, std::size_t shortest,
+                     BoostSplit& best);
   double measure_by_values(i64 left, i32 direction) const;
   double measure_side(const ColumnView& column, const SplitBalance& balance, const Side& left,
                       double least) const;
@@ -172,6 +183,7 @@ class NodeSearch {
   const SearchPlan& plan_;
   const BoostingParams& params_;
   NodeFacts node_;
+  NodeNumbers numbers_;
   double n_copies_;     // rows that the node's weight counts as
   double gain_unit_;    // of a Balance's gain
   i64 least_hessian_;   // that a child needs for min_child_weight

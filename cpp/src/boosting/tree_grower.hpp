@@ -79,7 +79,7 @@ class BoostingGrower {
   std::unique_ptr<OpenLeaf> open_incremental_root();
   void describe_root(OpenLeaf& root, const RootSums& sums);
   NodeFacts describe_node(const OpenLeaf& leaf) const {
-    return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper};
+    return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper, tree_number_, leaf.key};
   }
   u32 add_node(const OpenLeaf& leaf);
   void grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves,

@@ -18,6 +18,7 @@ def find_obstacle(params: BoostingParams, plan: BoostingPlan, n_rows: int) -> st
     obstacles = {
         "one tree with vector leaves for all outputs": params.vector_leaves,
         "symmetric trees": params.symmetric,
+        "random thresholds (splitter='random')": params.random_thresholds,
         "pruning (ccp_alpha)": params.ccp_alpha > 0.0,
         "8 million features and more": len(plan.n_bins) >= _MOST_FEATURES,
         "features drawn for each level of trees without a limit of depth or leaves": params.colsample_level < 1.0

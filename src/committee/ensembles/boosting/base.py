@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from committee.engines import BoostingParams
     from committee.engines.formula import FormulaTerm
     from committee.ensembles.boosting.objective import BoostingLoss
-    from committee.ensembles.boosting.params import BoostingEngine
+    from committee.ensembles.boosting.params import BoostingEngine, BoostingSplitter
     from committee.params import ClassWeight, InteractionCst, MonotonicCst, RandomState, Verbose, WarmStart
     from committee.typing import FloatArray, IndexArray
 
@@ -75,8 +75,9 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
     random_state: RandomState
     warm_start: WarmStart
     verbose: Verbose
-    # Pickles from before the parameter existed have none of their own.
+    # Pickles from before the parameters existed have none of their own.
     engine: BoostingEngine = "cpu"
+    splitter: BoostingSplitter = "best"
 
     _loss: BoostingLoss
     _baseline: FloatArray

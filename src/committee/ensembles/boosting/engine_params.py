@@ -35,12 +35,15 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
         The training set.
     """
     _check_vectors(model, dataset)
+    if model.splitter == "random" and model.growth == "symmetric":
+        raise ParameterError("growth='symmetric' draws no thresholds; set 'growth' to 'leaf' or 'level'.")
     _set_node_limits(model, settings, params, dataset)
     params.learning_rate = settings.find_rate(dataset)
     params.subsample = float(settings.subsample)
     params.vector_leaves = model.multi_strategy == "multi_output_tree"
     params.level_wise = model.growth == "level"
     params.symmetric = model.growth == "symmetric"
+    params.random_thresholds = model.splitter == "random"
     params.reg_lambda = float(settings.reg_lambda)
     params.reg_alpha = float(model.reg_alpha)
     params.colsample_tree = float(model.colsample_bytree)
@@ -59,6 +62,8 @@ def _check_vectors(model: Any, dataset: Dataset) -> None:
         raise ParameterError(
             "multi_strategy='multi_output_tree' grows no symmetric trees; set 'growth' to 'leaf' or 'level'."
         )
+    if model.splitter == "random":
+        raise ParameterError("multi_strategy='multi_output_tree' draws no thresholds; set 'splitter' to 'best'.")
     if model.monotonic_cst is not None:
         raise ParameterError("multi_strategy='multi_output_tree' knows no monotone constraints; leave them out.")
     if dataset.weights is not None and float(model.min_weight_fraction_leaf) > 0.0:

@@ -31,6 +31,7 @@ __all__ = [
     "BoostingForm",
     "BoostingJobs",
     "BoostingRounds",
+    "BoostingSplitter",
     "CallableLoss",
     "ClassInit",
     "ClassLoss",
@@ -223,6 +224,11 @@ GrowPolicy: TypeAlias = Annotated[
     "Split the leaf with the largest gain next, or level by level; or split all nodes of a depth alike, by the feature "
     "and the threshold that gain most in all of them together, as CatBoost does (``'symmetric'``; the tuned "
     "depth is 6).",
+]
+BoostingSplitter: TypeAlias = Annotated[
+    Literal["best", "random"],
+    "Take the best threshold of every candidate feature, or one random threshold of each, as LightGBM does with "
+    "``extra_trees``: trees differ more from one another, and overfit later.",
 ]
 MultiStrategy: TypeAlias = Annotated[
     Literal["one_output_per_tree", "multi_output_tree"],
