@@ -35,6 +35,7 @@ def test_trees_are_those_of_the_textbook() -> None:
             {"colsample_node": 0.5},
             {"level_wise": True},
             {"symmetric": True, "max_depth": 4},
+            {"mixed": True, "mixed_depth": 3},
             {"reg_alpha": 0.5},
             {"max_depth": 2},
         ]

@@ -87,6 +87,8 @@ def test_every_loss_over_blocks(loss, n_blocks, weights):
         {"interaction_groups": [[0, 1, 7], [2, 3, 4], [5, 6, 8]]},
         {"level_wise": True},
         {"symmetric": True, "max_leaf_nodes": 0, "max_depth": 4, "colsample_node": 0.7, "seed": 5},
+        {"mixed": True, "max_leaf_nodes": 9, "mixed_depth": 4, "subsample": 0.7, "colsample_node": 0.7, "seed": 5},
+        FOLLOWED | {"mixed": True, "mixed_depth": 3},
         {"random_thresholds": True, "colsample_node": 0.7, "seed": 5},
         {"max_leaf_nodes": 0, "max_depth": 4},
         {"max_leaf_nodes": 120, "min_samples_leaf": 1},

@@ -88,6 +88,7 @@ def test_every_loss(loss, weights):
         {"interaction_groups": [[0, 1, 7], [2, 3, 4], [5, 6, 8]]},
         {"level_wise": True, "max_leaf_nodes": 0, "max_depth": 4},
         {"symmetric": True, "max_leaf_nodes": 0, "max_depth": 4},
+        {"mixed": True, "max_leaf_nodes": 9, "mixed_depth": 4, "subsample": 0.7, "seed": 5},
         {"random_thresholds": True, "seed": 5},
         {"min_samples_leaf": 150, "min_weight_leaf": 0.02, "ccp_alpha": 0.002},
         {"reg_lambda": 1.0, "reg_alpha": 2.0, "gamma": 0.01, "joint_columns": False},

@@ -133,14 +133,31 @@ def grow_random(
 def boost(X: Floats, slopes: Slopes, baseline: float, n_rounds: int, rate: float, **tree: Any) -> Floats:
     """Scores of the training rows after so many rounds.
 
-    Trees are symmetric if their depth is given, and have random thresholds if a seed is.
+    Trees are symmetric if their depth is given, and have random thresholds if a seed is; with a depth and a number of
+    leaves every second one is symmetric.
     """
-    build = grow_levels if "depth" in tree else grow_random if "seed" in tree else grow
+    depth = {"depth": tree.pop("depth")} if "depth" in tree else {}
+    leaves = {"n_leaves": tree.pop("n_leaves")} if "n_leaves" in tree else {}
+    by_leaves = grow_random if "seed" in tree else grow
     scores = np.full(len(X), baseline)
     for number in range(n_rounds):
         g, h = slopes(scores)
-        scores = scores + rate * build(X, g, h, **tree, **({"tree": number} if "seed" in tree else {}))
+        if depth and (number % 2 == 1 or not leaves):
+            steps = grow_levels(X, g, h, **depth, **tree)
+        else:
+            steps = by_leaves(X, g, h, **leaves, **tree, **({"tree": number} if "seed" in tree else {}))
+        scores = scores + rate * steps
     return scores
+
+
+def find_steps(leaves: NDArray[Any], g: Floats, h: Floats, lam: float, weights: Floats | None) -> Floats:
+    """Newton step of each row, by all rows of its leaf."""
+    own = np.ones(len(g)) if weights is None else weights
+    steps = np.zeros(len(g))
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        steps[rows] = -(own * g)[rows].sum() / ((own * h)[rows].sum() + lam)
+    return steps
 
 
 def find_quantile(values: Floats, weights: Floats, level: float) -> float:

@@ -13,6 +13,8 @@ namespace committee {
   FIELD(u32, max_depth, 0xFFFFFFFFu, "root has depth 0")                                         \
   FIELD(bool, level_wise, false, "split level by level instead of the best leaf first")          \
   FIELD(bool, symmetric, false, "one split for all nodes of a depth")                            \
+  FIELD(bool, mixed, false, "every second round is symmetric; leaves by all rows, drawn or not") \
+  FIELD(u32, mixed_depth, 6, "largest depth of these symmetric trees, whatever their leaves")    \
   FIELD(bool, random_thresholds, false, "one threshold is drawn for each feature and node")      \
   FIELD(bool, vector_leaves, false, "one tree a round for all scores, with a value for each")    \
   FIELD(u32, min_samples_split, 2, "rows of a node that is split")                               \

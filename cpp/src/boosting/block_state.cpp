@@ -126,8 +126,8 @@ BlockValues BoostingBlock::State::count_bins(const BlockValues& args) {
 
 BlockValues BoostingBlock::State::sum_leaves(const BlockValues& args) {
   std::vector<i64> sums;
-  for (const FixedSums& own :
-       leaves().sum_leaves(take_value<std::vector<u32>>(args, 0), read_u32(args, 1)))
+  for (const FixedSums& own : leaves().sum_leaves(take_value<std::vector<u32>>(args, 0),
+                                                  read_u32(args, 1), read_u32(args, 2) != 0))
     sums.insert(sums.end(), {own.gradient, own.hessian, own.weight});
   return {std::move(sums)};
 }

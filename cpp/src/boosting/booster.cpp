@@ -244,6 +244,9 @@ Boosting::Round Boosting::State::plan_round() const {
       params.reg_alpha > 0.0 ||
       std::any_of(params.monotonic.begin(), params.monotonic.end(), [](i32 m) { return m != 0; });
   plan.constant_hessian = gradients.constant_hessian;
+  // By the number of the round, so that a fit that is continued goes on with the other kind.
+  const u64 n_earlier = n_grown / (params.vector_leaves ? 1 : loss->n_scores());
+  plan.symmetric = params.mixed ? n_earlier % 2 == 1 : params.symmetric;
   plan.weight_unit = drawn.unit;
   // Weights that were drawn by gradient have words of their own.
   const WordPlan words = draws_by_gradient() ? plan_words(drawn, false) : rows->layout().words();

@@ -104,7 +104,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root(
   std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
   root->total = root_total_;
   describe_root(*root, rows_.reopen_root());
-  Siblings alone{{root.get(), nullptr}, {}, !params_.symmetric};
+  Siblings alone{{root.get(), nullptr}, {}, !plan_->symmetric};
   search_pairs({&alone, 1});
   return root;
 }

@@ -97,8 +97,8 @@ class LeafRows {
   virtual void sum_vectors(u32 leaf, std::vector<i64>& totals) = 0;
 
   // After the tree has grown: what the values of its leaves are made of, and their way into the
-  // scores.
-  virtual std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score) = 0;
+  // scores. `all`: of the rows that do not grow it, too.
+  virtual std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score, bool all) = 0;
   // The quantile of the residuals of each leaf, or Huber's centre of them.
   virtual std::vector<double> find_middles(std::span<const u32> leaves, u32 score) = 0;
   virtual void add_values(std::span<const u32> leaves, u32 score,

@@ -262,7 +262,7 @@ std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
   if (!draws && !leaf.groups && tree_features_.size() == bins_.size()) return {};
   std::vector<u32> features = tree_features_;
   draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
-  if (params_.symmetric) {
+  if (plan_->symmetric) {
     draw_features(features, params_.colsample_node, kRootKey, leaf.depth + 1);
   } else {
     draw_features(features, params_.colsample_node, leaf.key, 0);

@@ -28,7 +28,8 @@ void set_leaf_values(const LeafUpdate& update, const BoostingGrower& grower, u32
   const std::vector<GrownLeaf>& leaves = grower.leaves();
   std::vector<u32> rows;
   for (const GrownLeaf& leaf : leaves) rows.push_back(leaf.rows);
-  const std::vector<FixedSums> sums = grower.rows().sum_leaves(rows, update.score);
+  const std::vector<FixedSums> sums =
+      grower.rows().sum_leaves(rows, update.score, update.plan.params->mixed);
   const bool renewed = update.loss.shape().rule != LeafRule::newton;
   std::vector<double> middles;
   if (renewed) middles = grower.rows().find_middles(rows, update.score);

@@ -17,17 +17,16 @@ namespace {
 constexpr std::size_t kManyRows = 32'768, kRowsPerBlock = 8'192;
 constexpr std::size_t kResidualRows = 512;
 
-FixedSums sum_gradients(std::span<const RowItem> rows, const FixedGradientPair* gradients,
-                        const RowWeights& weights) {
-  FixedSums sums;
+void add_gradients(std::span<const RowItem> rows, const FixedGradientPair* gradients,
+                   const RowWeights& weights, FixedSums& sums) {
   if (weights.values.empty()) {
     for (const RowItem& item : rows) {
       const FixedGradientPair pair = gradients[item.row];
       sums.gradient += pair.gradient;
       sums.hessian += pair.hessian;
     }
-    sums.weight = static_cast<i64>(rows.size());
-    return sums;
+    sums.weight += static_cast<i64>(rows.size());
+    return;
   }
   for (const RowItem& item : rows) {
     const i64 w = weights.values[item.row];
@@ -35,7 +34,6 @@ FixedSums sum_gradients(std::span<const RowItem> rows, const FixedGradientPair* 
     sums.hessian += w * gradients[item.row].hessian;
     sums.weight += w;
   }
-  return sums;
 }
 
 // Blocks of all rows that leaves are gone through by.
@@ -67,14 +65,19 @@ std::span<const RowItem> select_block(std::span<const RowItem> rows, std::size_t
   return {first, std::lower_bound(first, rows.end(), end, before)};
 }
 
-std::vector<FixedSums> LocalLeafRows::sum_leaves(std::span<const u32> leaves, u32 score) {
+std::vector<FixedSums> LocalLeafRows::sum_leaves(std::span<const u32> leaves, u32 score, bool all) {
   const FixedGradientPair* const gradients = shared_.gradients->pairs(score);
   const RowBlocks blocks(shared_.data->n_rows, n_threads_);
   std::vector<FixedSums> sums(blocks.size() * leaves.size());
   parallel_for(blocks.size(), n_threads_, [&](std::size_t block) {
-    for (std::size_t l = 0; l < leaves.size(); ++l)
-      sums[block * leaves.size() + l] =
-          sum_gradients(blocks.select(rows_of(leaves[l]), block), gradients, *shared_.weights);
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+      FixedSums& own = sums[block * leaves.size() + l];
+      const auto add = [&](std::span<const RowItem> rows) {
+        add_gradients(blocks.select(rows, block), gradients, *shared_.weights, own);
+      };
+      add(rows_of(leaves[l]));
+      if (all) add(held_out_of(leaves[l]));
+    }
   });
   std::vector<FixedSums> totals(leaves.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {

@@ -129,9 +129,10 @@ void RemoteLeafRows::sum_vectors(u32 leaf, std::vector<i64>& totals) {
 
 // --- values of leaves -------------------------------------------------------------------------
 
-std::vector<FixedSums> RemoteLeafRows::sum_leaves(std::span<const u32> leaves, u32 score) {
-  const BlockValues answer =
-      link_.ask({"sum_leaves", {list_numbers(leaves), i64{score}}, {}}, BlockReduction::sum);
+std::vector<FixedSums> RemoteLeafRows::sum_leaves(std::span<const u32> leaves, u32 score,
+                                                  bool all) {
+  const BlockValues answer = link_.ask(
+      {"sum_leaves", {list_numbers(leaves), i64{score}, i64{all}}, {}}, BlockReduction::sum);
   const auto& sums = take_value<std::vector<i64>>(answer, 0);
   std::vector<FixedSums> totals;
   for (std::size_t l = 0; l < leaves.size(); ++l)

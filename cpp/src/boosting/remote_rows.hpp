@@ -43,7 +43,7 @@ class RemoteLeafRows final : public LeafRows {
                   std::vector<u64>& weights) override;
   void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) override;
   void sum_vectors(u32 leaf, std::vector<i64>& totals) override;
-  std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score) override;
+  std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score, bool all) override;
   std::vector<double> find_middles(std::span<const u32> leaves, u32 score) override;
   void add_values(std::span<const u32> leaves, u32 score, std::span<const double> values) override;
   double find_largest_residual() override;

@@ -74,6 +74,7 @@ struct SearchPlan {
   // Leaf values are bounded or soft-thresholded, so that a gain has to be taken from the values.
   bool by_values = false;
   bool constant_hessian = false;  // all rows have the same
+  bool symmetric = false;         // one split for all nodes of a depth
   WordHalves halves;
   // Words are kept from round to round, and so are the histograms of leaves; none of their
   // gradients is larger than this.

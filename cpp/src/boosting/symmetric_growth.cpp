@@ -28,7 +28,7 @@ void BoostingGrower::grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t mos
                                  InterruptWatch& watch) {
   LeafQueue level;
   level.push_back(std::move(root));
-  for (u32 depth = 0; depth < params_.max_depth; ++depth) {
+  for (u32 depth = 0; depth < find_max_depth(); ++depth) {
     watch.poll();
     std::vector<OpenLeaf*> open, batch;
     for (const auto& leaf : level)
@@ -38,7 +38,7 @@ void BoostingGrower::grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t mos
     for (OpenLeaf* leaf : open)
       if (leaf->best.found()) batch.push_back(leaf);
     if (batch.empty() || level.size() + batch.size() > most_leaves) break;
-    expand(batch, depth + 1 == params_.max_depth);
+    expand(batch, depth + 1 == find_max_depth());
     LeafQueue next;
     for (auto& leaf : level) {
       if (leaf->expanded) {

@@ -97,8 +97,8 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   std::unique_ptr<OpenLeaf> root = open_root();
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? root->n_rows : std::max(1u, params_.max_leaf_nodes);
-  if (params_.symmetric) {
-    grow_levels(std::move(root), most_leaves, watch);
+  if (plan_->symmetric) {
+    grow_levels(std::move(root), params_.mixed ? root->n_rows : most_leaves, watch);
   } else {
     grow_best_leaves(std::move(root), most_leaves, watch);
   }
@@ -228,7 +228,7 @@ LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
 
 // Whether the children of a leaf are searched, or their histograms kept.
 bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
-  return plan_->incremental || (!last && leaf.depth + 1 < params_.max_depth);
+  return plan_->incremental || (!last && leaf.depth + 1 < find_max_depth());
 }
 
 // Splits the rows of some leaves and looks for the best splits of their children. Returns whether
@@ -265,7 +265,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     if (!needs_histograms(leaf, last)) {
       return_histogram(leaf.histogram);
     } else if (OpenLeaf* const child =
-                   pass_histograms(leaf, splits[k], !last && !params_.symmetric, pairs)) {
+                   pass_histograms(leaf, splits[k], !last && !plan_->symmetric, pairs)) {
       std::fill_n(child->histogram, n_entries_, i64{0});
       rows_.add_rows(child->rows, child->histogram);
     }
@@ -283,7 +283,7 @@ void BoostingGrower::recount_later(std::span<OpenLeaf* const> leaves, bool when_
   std::vector<u32> rows;
   for (const OpenLeaf* leaf : leaves) rows.push_back(leaf->rows);
   rows_.unsplit(rows);
-  if (params_.symmetric) {
+  if (plan_->symmetric) {
     for (OpenLeaf* leaf : leaves) leaf->best = BoostSplit{};
   } else if (when_they_come) {
     for (OpenLeaf* leaf : leaves) leaf->recount_due = true;
@@ -344,7 +344,7 @@ void BoostingGrower::make_children(OpenLeaf& leaf) {
 }
 
 bool BoostingGrower::may_split(const OpenLeaf& leaf) const {
-  return leaf.depth < params_.max_depth &&
+  return leaf.depth < find_max_depth() &&
          leaf.n_rows >= std::max<std::size_t>(2, params_.min_samples_split) &&
          leaf.n_rows >= 2 * static_cast<std::size_t>(params_.min_samples_leaf) &&
          (width_ > 1 ||
@@ -392,7 +392,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   const RootSums sums = rows_.open_root({first_score_, n_scores_, tree_number_}, root->histogram);
   root->total = sums.total;
   describe_root(*root, sums);
-  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms(), !params_.symmetric};
+  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms(), !plan_->symmetric};
   search_pairs({&alone, 1});
   return root;
 }

@@ -148,6 +148,9 @@ class BoostingGrower {
   void search_counted(const OpenLeaf& leaf, u32 feature, NodeSearch& search,
                       BoostSplit& best) const;
   bool may_split(const OpenLeaf& leaf) const;
+  u32 find_max_depth() const {
+    return plan_->symmetric && params_.mixed ? params_.mixed_depth : params_.max_depth;
+  }
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   bool is_open_to(const OpenLeaf& leaf, u32 feature) const;
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;

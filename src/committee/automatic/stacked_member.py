@@ -59,7 +59,7 @@ STACKED = (
         "stacked boosting",
         (GradientBoostingClassifier, GradientBoostingRegressor),
         "stages",
-        {"early_stopping": False, "defaults": "tuned", "max_depth": 3, "max_features": 0.3},
+        {"early_stopping": False, "defaults": "tuned", "growth": "leaf", "max_depth": 3, "max_features": 0.3},
     ),
 )
 

@@ -112,7 +112,13 @@ class Student:
             boosting = GradientBoostingClassifier if classify else GradientBoostingRegressor
             # The copies of a row would be on both sides of a validation split.
             self.estimator = boosting(
-                **{"defaults": "tuned", "max_features": FEATURE_SHARE, **params, "early_stopping": False}
+                **{
+                    "defaults": "tuned",
+                    "growth": "leaf",
+                    "max_features": FEATURE_SHARE,
+                    **params,
+                    "early_stopping": False,
+                }
             )
 
     def fit_stages(

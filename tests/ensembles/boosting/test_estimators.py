@@ -45,7 +45,8 @@ class LogLoss:
 def test_the_defaults_choose_rounds_and_rate() -> None:
     model = GradientBoostingClassifier(random_state=0).fit(X, Y)
     assert model.score(X_NEW, Y_NEW) > 0.95
-    assert model.best_iteration_ + 1 == model.n_estimators_ == max(1, int(np.argmax(model.validation_score_)))
+    # Mixed growth of all rows has a quarter more rounds than were best for parts of them.
+    assert model.best_iteration_ + 1 == model.n_estimators_ == round(1.25 * int(np.argmax(model.validation_score_)))
     assert model.learning_rate_ == pytest.approx(0.03)
     assert len(model.train_score_) == model.n_estimators_
     # The deviance, as in scikit-learn, is twice the log-loss.
@@ -56,8 +57,9 @@ def test_the_defaults_choose_rounds_and_rate() -> None:
 def test_a_validation_split_chooses_rounds(refit: bool) -> None:
     params = {"stopping_folds": None, "learning_rate": 0.3, "n_iter_no_change": 5, "refit": refit}
     model = GradientBoostingClassifier(**params, random_state=0).fit(X, Y)
-    assert model.n_estimators_ == int(np.argmax(model.validation_score_))
-    assert model.n_estimators_ + 5 <= len(model.validation_score_) < 200
+    best = int(np.argmax(model.validation_score_))
+    assert model.n_estimators_ == (round(1.25 * best) if refit else best)
+    assert best + 5 <= len(model.validation_score_) < 200
     # Rows that were held out are fitted worse than the others, unless the model was fitted on all rows in the end.
     kept = GradientBoostingClassifier(**{**params, "refit": not refit}, random_state=0).fit(X, Y)
     losses = log_loss(Y, model.predict_proba(X)), log_loss(Y, kept.predict_proba(X))

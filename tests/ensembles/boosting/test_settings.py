@@ -88,6 +88,49 @@ def test_other_growth_and_written_numbers_of_features_are_left_alone() -> None:
         assert model.max_features_ == drawn
 
 
+@pytest.mark.parametrize(
+    ("params", "growth"),
+    [
+        ({}, "mixed"),
+        ({"n_estimators": 50, "early_stopping": True}, "mixed"),
+        ({"max_depth": 3}, "mixed"),
+        ({"n_estimators": 50}, "leaf"),
+        ({"defaults": "scikit-learn"}, "leaf"),
+        ({"growth": "level"}, "level"),
+        ({"n_estimators": 50, "growth": "mixed"}, "mixed"),
+        ({"splitter": "random"}, "leaf"),
+        ({"boosting": "dart"}, "leaf"),
+        ({"boosting": "goss"}, "leaf"),
+        ({"multi_strategy": "multi_output_tree"}, "leaf"),
+        ({"subsample": 0.8}, "leaf"),
+        ({"early_stopping": "oob"}, "leaf"),
+        ({"engine": "gpu"}, "leaf"),
+    ],
+    ids=str,
+)
+def test_tuned_growth_is_mixed_where_nothing_speaks_against_it(params: dict[str, Any], growth: str) -> None:
+    model = GradientBoostingClassifier(**params)
+    few, many = (model.take_in(np.zeros((n_rows, 1)), np.arange(n_rows) % 2) for n_rows in (19_999, 20_000))
+    settings = resolve_settings(model)
+    assert settings.find_growth(few) == growth
+    assert settings.find_growth(many) == (growth if params.get("growth") else "leaf")
+    assert settings.has_rows_out_of_bag(few) == (settings.subsample < 1.0 and growth != "mixed")
+    more = growth == "mixed" and settings.tuned
+    assert settings.find_refit_rounds(20, few) == (25 if more else 20)
+    assert settings.find_refit_rounds(900, few) == (min(1125, settings.n_estimators) if more else 900)
+
+
+def test_rounds_are_chosen_for_the_growth_of_all_rows() -> None:
+    """Where the rows without those held out would be few enough for mixed growth, and all rows are not."""
+    table = np.random.default_rng(0).normal(size=(20_500, 2))
+    rounds: dict[str, Any] = {"n_estimators": 3, "early_stopping": True, "random_state": 0}
+    automatic, written = (
+        GradientBoostingRegressor(**rounds, **growth).fit(table, table[:, 0]) for growth in ({}, {"growth": "leaf"})
+    )
+    assert (automatic.validation_score_ == written.validation_score_).all()
+    assert (automatic.predict(table) == written.predict(table)).all()
+
+
 def test_a_number_of_rounds_is_followed() -> None:
     model = GradientBoostingClassifier(n_estimators=100, random_state=0).fit(X, Y)
     assert model.n_estimators_ == len(model.estimators_) == len(model) == 100
@@ -99,7 +142,7 @@ def test_a_number_of_rounds_is_followed() -> None:
     # As there, all rounds stay that were grown before the rule stopped.
     assert len(stopped.validation_score_) == stopped.n_estimators_ + 1 == len(stopped.train_score_) + 1 < 100
     chosen = clone(stopped).set_params(early_stopping=True).fit(X, Y)
-    assert chosen.n_estimators_ == int(np.argmax(chosen.validation_score_))
+    assert chosen.n_estimators_ == min(100, round(1.25 * int(np.argmax(chosen.validation_score_))))
 
 
 def test_trees_are_those_of_scikit_learn_for_squared_error() -> None:

@@ -18,6 +18,8 @@ __all__ = ["MOST_LEAVES", "set_engine_params"]
 
 #: The engine counts leaves in 32 bits, and no table has so many rows.
 MOST_LEAVES = 2**32 - 1
+_SYMMETRIC = ("symmetric", "mixed")
+"""The policies of growth with symmetric trees."""
 
 
 def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingParams, dataset: Dataset) -> None:
@@ -35,14 +37,21 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
         The training set.
     """
     _check_vectors(model, dataset)
-    if model.splitter == "random" and model.growth == "symmetric":
-        raise ParameterError("growth='symmetric' draws no thresholds; set 'growth' to 'leaf' or 'level'.")
+    growth = settings.find_growth(dataset)
+    if model.splitter == "random" and growth in _SYMMETRIC:
+        raise ParameterError(f"growth={growth!r} draws no thresholds; set 'growth' to 'leaf' or 'level'.")
+    if model.early_stopping == "oob" and growth == "mixed":
+        raise ParameterError(
+            "growth='mixed' has no rows out of bag; set 'growth' to 'leaf', or 'early_stopping' to True."
+        )
     _set_node_limits(model, settings, params, dataset)
     params.learning_rate = settings.find_rate(dataset)
     params.subsample = float(settings.subsample)
     params.vector_leaves = model.multi_strategy == "multi_output_tree"
-    params.level_wise = model.growth == "level"
-    params.symmetric = model.growth == "symmetric"
+    params.level_wise = growth == "level"
+    params.symmetric = growth == "symmetric"
+    params.mixed = growth == "mixed"
+    params.mixed_depth = settings.find_symmetric_depth(model)
     params.random_thresholds = model.splitter == "random"
     params.reg_lambda = float(settings.reg_lambda)
     params.reg_alpha = float(model.reg_alpha)
@@ -58,7 +67,7 @@ def _check_vectors(model: Any, dataset: Dataset) -> None:
     """Refuse what trees with vector leaves do not support."""
     if model.multi_strategy != "multi_output_tree":
         return
-    if model.growth == "symmetric":
+    if model.growth in _SYMMETRIC:
         raise ParameterError(
             "multi_strategy='multi_output_tree' grows no symmetric trees; set 'growth' to 'leaf' or 'level'."
         )

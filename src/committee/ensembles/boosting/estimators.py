@@ -8,6 +8,7 @@ from committee.ensembles.boosting.continued import ContinuedBoosting
 from committee.ensembles.boosting.objective import count_present_classes, make_class_loss, make_value_loss
 from committee.ensembles.boosting.params import (
     AutoDefaults,
+    AutoGrowPolicy,
     AutoLearningRate,
     AutoMaxDepth,
     AutoMaxFeatures,
@@ -28,7 +29,6 @@ from committee.ensembles.boosting.params import (
     DropRate,
     EarlyStoppingMode,
     GammaSplit,
-    GrowPolicy,
     HuberAlpha,
     Init,
     MinChildWeight,
@@ -111,8 +111,8 @@ class GradientBoostingClassifier(BoostedClassifierMixin, ContinuedBoosting):
     evals_result_ : dict
         For each table of ``eval_set`` and each metric the values after each round.
     oob_improvement_, oob_scores_ : ndarray
-        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
-        after it.
+        With ``subsample`` below 1, but for mixed growth: by how much each round lowers the loss of its out-of-bag
+        rows, and their loss after it.
     oob_score_ : float
         The last of ``oob_scores_``. Rounds of a warm start that had no such rows count as zero.
     feature_importances_ : ndarray of shape (n_features,)
@@ -154,7 +154,7 @@ class GradientBoostingClassifier(BoostedClassifierMixin, ContinuedBoosting):
         max_features: AutoMaxFeatures = "auto",
         init: ClassInit = None,
         base_score: StartScore = None,
-        growth: GrowPolicy = "leaf",
+        growth: AutoGrowPolicy = "auto",
         splitter: BoostingSplitter = "best",
         boosting: BoostingForm = "plain",
         multi_strategy: MultiStrategy = "one_output_per_tree",
@@ -231,8 +231,8 @@ class GradientBoostingRegressor(BoostedRegressorMixin, ContinuedBoosting):
     evals_result_ : dict
         For each table of ``eval_set`` and each metric the values after each round.
     oob_improvement_, oob_scores_ : ndarray
-        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag rows, and their loss
-        after it.
+        With ``subsample`` below 1, but for mixed growth: by how much each round lowers the loss of its out-of-bag
+        rows, and their loss after it.
     oob_score_ : float
         The last of ``oob_scores_``. Rounds of a warm start that had no such rows count as zero.
     feature_importances_ : ndarray of shape (n_features,)
@@ -275,7 +275,7 @@ class GradientBoostingRegressor(BoostedRegressorMixin, ContinuedBoosting):
         max_features: AutoMaxFeatures = "auto",
         init: Init = None,
         base_score: StartScore = None,
-        growth: GrowPolicy = "leaf",
+        growth: AutoGrowPolicy = "auto",
         splitter: BoostingSplitter = "best",
         boosting: BoostingForm = "plain",
         multi_strategy: MultiStrategy = "one_output_per_tree",

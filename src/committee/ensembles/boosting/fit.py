@@ -163,7 +163,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             return predict_initial_scores(init, rows, loss, classes=self._task == "classify")
 
         tables = read_eval_sets(self, dataset, start, eval_set, eval_sample_weight, eval_names)
-        recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, monitor))
+        functions = self._list_functions(callbacks, monitor)
+        recorders = self._make_callbacks(dataset, loss, seed, tables, eval_metric, functions)
         return self._boost(dataset, loss, initial, seed, recorders, init, FitInput(X, y, sample_weight))
 
     @available_if(_starts_from_constant)  # type: ignore[untyped-decorator]
@@ -188,7 +189,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         dataset = dataset if weights is None else dataset.reweighted(weights)
         loss, seed = self._make_loss(dataset), self._resolve_seed()
         initial = self._find_initial_scores(None, None, loss)
-        return self._boost(dataset, loss, initial, seed, self._make_callbacks(loss, seed, {}, None, ()), None)
+        return self._boost(dataset, loss, initial, seed, self._make_callbacks(dataset, loss, seed, {}, None, ()), None)
 
     def _boost(
         self,
@@ -206,7 +207,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         self._check_rounds("n_estimators", last, getattr(self, "n_estimators_", 0))
         training, start, scores, best = dataset, initial, None, None
         if rule == "folds":
-            last, scores = self._choose_rounds_by_folds(dataset, loss, initial, seed)
+            chosen, scores = self._choose_rounds_by_folds(dataset, loss, initial, seed)
+            last = settings.find_refit_rounds(chosen, dataset)
         elif rule == "split":
             training, validation, out = self._hold_out(dataset, seed, initial.offset)
             start = InitialScores(initial.baseline, None if initial.offset is None else initial.offset[~out])
@@ -215,6 +217,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             *_, validation = callbacks.eval_sets.tables.values()
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
         grown = booster = self._make_booster(training, loss, seed, start)
+        # Rounds are chosen for the trees that all rows grow.
+        booster.state.params.mixed = settings.find_growth(dataset) == "mixed"
 
         def list_partial(_: int) -> dict[str, Any]:
             attributes = self._list_attributes(grown, callbacks, None, None, seed, init)
@@ -235,7 +239,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
             # A warm start splits off the same rows again, so they must not have been trained on.
             if rule == "split" and best is not None and settings.refit and not self.warm_start:
                 booster = self._make_booster(dataset, loss, seed, initial)
-                booster.boost(best)
+                booster.boost(best := settings.find_refit_rounds(best, dataset))
             attributes = self._list_attributes(booster, callbacks, best, scores, seed, init)
             for name in ("oob_improvement_", "oob_scores_", "oob_score_"):
                 self.__dict__.pop(name, None)
@@ -340,6 +344,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
 
     def _make_callbacks(
         self,
+        dataset: Dataset,
         loss: BoostingLoss,
         seed: int,
         tables: dict[str, ValidationSet],
@@ -354,7 +359,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         return Callbacks(
             dart=Dart(float(self.drop_rate), float(self.skip_drop), seed) if self.boosting == "dart" else None,
             training_loss=TrainingLoss(loss) if has_values else None,
-            out_of_bag=OutOfBagLoss(loss, patience) if has_values and settings.subsample < 1.0 else None,
+            out_of_bag=OutOfBagLoss(loss, patience) if has_values and settings.has_rows_out_of_bag(dataset) else None,
             eval_sets=eval_sets,
             user=UserCallbacks(functions, eval_sets) if functions else None,
         )

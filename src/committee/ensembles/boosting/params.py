@@ -21,6 +21,7 @@ from committee.params import (
 
 __all__ = [
     "AutoDefaults",
+    "AutoGrowPolicy",
     "AutoLearningRate",
     "AutoMaxDepth",
     "AutoMaxFeatures",
@@ -219,11 +220,17 @@ DroppedCriterion: TypeAlias = Annotated[
     Literal["deprecated", "friedman_mse", "squared_error"],
     "Has no effect: trees follow the loss. Accepted with a warning, as in scikit-learn 1.9.",
 ]
-GrowPolicy: TypeAlias = Annotated[
-    Literal["leaf", "level", "symmetric"],
+_GROW_POLICIES = (
     "Split the leaf with the largest gain next, or level by level; or split all nodes of a depth alike, by the feature "
     "and the threshold that gain most in all of them together, as CatBoost does (``'symmetric'``; the tuned "
-    "depth is 6).",
+    "depth is 6). ``'mixed'``: the first round by leaves, the second symmetric, and so on, with leaf values from all "
+    "rows, also those that ``subsample`` leaves out."
+)
+GrowPolicy: TypeAlias = Annotated[Literal["leaf", "level", "symmetric", "mixed"], _GROW_POLICIES]
+AutoGrowPolicy: TypeAlias = Annotated[
+    Literal["auto", "leaf", "level", "symmetric", "mixed"],
+    _GROW_POLICIES + " ``'auto'``: tuned ``'mixed'`` on less than 20,000 rows, unless another parameter does not go "
+    "with it (see the guide on gradient boosting); else ``'leaf'``.",
 ]
 BoostingSplitter: TypeAlias = Annotated[
     Literal["best", "random"],
@@ -302,6 +309,6 @@ StoppingFolds: TypeAlias = Annotated[
 RefitAllRows: TypeAlias = Annotated[
     bool | Literal["auto"],
     "Whether the model is fitted again on all rows, for as many rounds as the rows held out have chosen; always so "
-    "with folds, never with ``warm_start``, which will hold the same rows out again. ``'auto'``: tuned True, "
-    "scikit-learn's False.",
+    "with folds, never with ``warm_start``, which will hold the same rows out again. With tuned ``growth='mixed'`` for "
+    "a quarter more rounds. ``'auto'``: tuned True, scikit-learn's False.",
 ]

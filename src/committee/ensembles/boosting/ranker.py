@@ -278,7 +278,8 @@ class GradientBoostingRanker(BaseGradientBoosting):
             raise DataError(f"eval_qid must have an entry for each of the {len(tables)} evaluation sets.")
         for table, own in zip(tables.values(), queries, strict=True):
             table.target = add_queries(table.target, read_queries(own, table.X.shape[0], name), name)
-        recorders = self._make_callbacks(loss, seed, tables, eval_metric, self._list_functions(callbacks, None))
+        functions = self._list_functions(callbacks, None)
+        recorders = self._make_callbacks(dataset, loss, seed, tables, eval_metric, functions)
         self._boost(dataset, loss, InitialScores(), seed, recorders, None, FitInput(X, y, sample_weight))
         self.n_queries_ = count_queries(dataset)
         return self

@@ -30,7 +30,9 @@ _LEAST_FEATURES, _ROWS_PER_FEATURE = 4, 1_000
 LEAF_ROWS, _ROWS_PER_LEAF_ROW = 5, 10
 """Rows that a tuned leaf must keep; in small tables a tenth of all."""
 _SYMMETRIC_DEPTH = 6
-"""Depth of tuned symmetric trees, which have no limit of leaves: that of CatBoost."""
+"""Depth of tuned symmetric trees, and of those of mixed rounds, which have no limit of leaves: that of CatBoost."""
+_MORE_ROUNDS = 1.25
+"""Rounds of mixed growth on all rows, for each that rows held out have chosen for the others."""
 _TREE_PARAMS = ("min_samples_split", "min_weight_fraction_leaf", "min_impurity_decrease", "ccp_alpha")
 """Parameters of a tree that are never automatic."""
 
@@ -47,6 +49,8 @@ class BoostingSettings:
         Whether ``early_stopping="auto"`` chooses the number of rounds.
     refit : bool
         Whether a model whose rounds were chosen is fitted again on all rows, and without those after the best one.
+    growth : str
+        As in the constructor; "auto": by the number of rows.
     n_estimators, max_depth, max_leaf_nodes, subsample, reg_lambda, min_child_weight, tol
         As in the constructor.
     max_features : int, float, str or None
@@ -62,6 +66,7 @@ class BoostingSettings:
     tuned: bool
     stops: bool
     refit: bool
+    growth: str
     n_estimators: int
     max_depth: MaxDepth
     max_leaf_nodes: MaxLeafNodes
@@ -79,6 +84,29 @@ class BoostingSettings:
         if self.learning_rate is not None:
             return self.learning_rate
         return _interpolate(_SLOW, _FAST, dataset)
+
+    def find_growth(self, dataset: Dataset) -> str:
+        """How trees grow; the automatic policy alternates on few rows."""
+        if self.growth != "auto":
+            return self.growth
+        return "mixed" if count_repeated(dataset) < _RATE_ROWS[1] else "leaf"
+
+    def find_symmetric_depth(self, model: Any) -> int:
+        """Depth of the symmetric trees of mixed growth, within limits of depth and of leaves that were asked for."""
+        depth = _SYMMETRIC_DEPTH if self.max_depth is None else int(self.max_depth)
+        if _is(model.max_leaf_nodes, "auto") or self.max_leaf_nodes is None:
+            return depth
+        return min(depth, int(self.max_leaf_nodes).bit_length() - 1)
+
+    def has_rows_out_of_bag(self, dataset: Dataset) -> bool:
+        """Whether there are rows that a round learns nothing from."""
+        return self.subsample < 1.0 and self.find_growth(dataset) != "mixed"
+
+    def find_refit_rounds(self, best: int, dataset: Dataset) -> int:
+        """Rounds of the fit on all rows, where so many were best for a part of them."""
+        if not self.tuned or self.find_growth(dataset) != "mixed":
+            return best
+        return min(int(self.n_estimators), round(_MORE_ROUNDS * best))
 
     def find_features(self, dataset: Dataset) -> int:
         """The number of features of a node; automatic fractions are interpolated as learning rates are."""
@@ -171,12 +199,22 @@ def resolve_settings(model: Any) -> BoostingSettings:
         values["max_leaf_nodes"] = None
         if tuned and _is(model.max_leaf_nodes, "auto"):
             values["max_depth"] = _SYMMETRIC_DEPTH
-    if tuned and model.growth == "leaf" and model.features_by_rows:
+    growth = model.growth
+    if growth == "auto" and not (tuned and _may_alternate(model)):
+        growth = "leaf"
+    if tuned and growth in ("auto", "leaf", "mixed") and model.features_by_rows:
         values["max_features"] = "auto"
     given = {name: getattr(model, name) for name in values}
     values |= {name: value for name, value in given.items() if not _is(value, "auto")}
     stops = _is(model.early_stopping, "auto") and values["n_iter_no_change"] is not None
-    return BoostingSettings(tuned=tuned, stops=stops, **values)
+    return BoostingSettings(tuned=tuned, stops=stops, growth=growth, **values)
+
+
+def _may_alternate(model: Any) -> bool:
+    """Whether nothing was asked for that mixed growth does not have, or that was not tuned with it."""
+    plain = model.boosting == "plain" and model.splitter == "best" and model.multi_strategy == "one_output_per_tree"
+    out_of_bag = model.early_stopping == "oob" or not _is(model.subsample, "auto")
+    return plain and not out_of_bag and model.engine != "gpu"
 
 
 def list_tree_params(model: Any, settings: BoostingSettings, dataset: Dataset) -> dict[str, Any]:
