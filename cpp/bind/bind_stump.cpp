@@ -142,13 +142,15 @@ void bind_stump_block(nb::module_& m) {
       "Split the rows; (2, n_leaves, n_classes): rows, and rows as often as they weigh.");
   c.def(
       "multiply",
-      [](BoundBlock& self, const Matrix<double>& factors, double common, double new_total) {
+      [](BoundBlock& self, const Matrix<double>& factors, std::vector<double> common,
+         std::vector<double> scales) {
         const nb::gil_scoped_release released;
-        self.block->multiply({factors.data(), factors.size()}, {common, new_total});
+        self.block->multiply({factors.data(), factors.size()},
+                             {std::move(common), std::move(scales)});
       },
-      nb::arg("factors"), nb::arg("common"), nb::arg("new_total"),
-      nb::sig("def multiply(self, factors: numpy.typing.NDArray[numpy.float64], common: float, "
-              "new_total: float) -> None"),
+      nb::arg("factors"), nb::arg("common"), nb::arg("scales"),
+      nb::sig("def multiply(self, factors: numpy.typing.NDArray[numpy.float64], common: "
+              "list[float], scales: list[float]) -> None"),
       "Multiply weights by the factor of leaf and class, as StumpDriver.plan says.");
   c.def_prop_ro(
       "weights", [](const BoundBlock& self) { return own_array<double>(self.block->weights()); },
@@ -193,15 +195,15 @@ void bind_stump_driver(nb::module_& m) {
       "The stump found last, from the summed leaves; as StumpTrainer.grow returns it.");
   c.def(
       "plan",
-      [](const BoundDriver& self, const Matrix<double>& factors, const LeafArray& leaves) {
-        const StumpStep step = self.driver->plan({factors.data(), factors.size()},
-                                                 read_leaves(leaves, self.n_classes));
-        return std::pair(step.common, step.new_total);
+      [](BoundDriver& self, const Matrix<double>& factors, const LeafArray& leaves) {
+        StumpStep step = self.driver->plan({factors.data(), factors.size()},
+                                           read_leaves(leaves, self.n_classes));
+        return std::pair(std::move(step.common), std::move(step.scales));
       },
       nb::arg("factors"), nb::arg("leaves"),
       nb::sig("def plan(self, factors: numpy.typing.NDArray[numpy.float64], leaves: "
-              "numpy.typing.NDArray[numpy.int64]) -> tuple[float, float]"),
-      "Common factor and new total for StumpBlock.multiply.");
+              "numpy.typing.NDArray[numpy.int64]) -> tuple[list[float], list[float]]"),
+      "Common factors and scales of the classes for StumpBlock.multiply; once a round.");
 }
 
 }  // namespace

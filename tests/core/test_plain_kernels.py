@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from committee import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from committee._core import BinMapper, testing
+from committee._core import BinMapper, StumpTrainer, testing
 from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
 from tests.naive.binning import NaiveBins, bin_column
@@ -69,6 +69,29 @@ def test_doubles_with_equal_upper_halves(run_forms: Callable) -> None:
     wanted = find_bins(asked[:, 0], mapper.thresholds(0))
     assert run_forms(lambda: mapper.transform(asked, 1).column(0).tobytes()) == [wanted] * len(FORMS)
     assert len(set(wanted)) == 250
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [5, 37, 3000, 20_000])  # from 16,384 on classes have scales of their own
+def test_boosted_stumps(n: int, weighted: bool, run_forms: Callable) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 3))
+    y = np.digitize(X.sum(axis=1) + rng.normal(size=n), [-1.0, 1.0]).astype(np.uint32)
+    weights = rng.integers(0, 3, n).astype(float) + np.eye(1, n)[0] if weighted else None
+    bins = BinMapper.fit(X, weights, np.zeros(3, np.uint32), 255, 1).transform(X, 1)
+    steps = rng.choice([1.0, 1.5, 1e-3, 1e-200], size=(12, 2, 3))
+
+    def boost() -> bytes:
+        trainer = StumpTrainer(bins, None, y, 3, weights, "gini", 1)
+        bytes_ = b""
+        for factors in steps:
+            trees, _, shares = trainer.grow()
+            bytes_ += trees.nodes.tobytes() + shares.tobytes() + trainer.weights.tobytes()
+            trainer.multiply(factors[: len(shares)])
+        return bytes_
+
+    plain, *others = run_forms(boost)
+    assert others == [plain] * len(others)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

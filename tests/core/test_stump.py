@@ -85,6 +85,29 @@ def test_stumps_are_those_of_the_grower(criterion, n_classes, exact):
         np.testing.assert_array_equal(trees.leaf_samples, grown.leaf_samples)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("criterion", ["gini", "error", "entropy"])
+def test_stumps_of_many_rows(criterion, n_classes, weighted, exact):
+    """Classes have scales of their own: of equal stumps any may be the best, but none is better."""
+    X, y = draw(3, 20_000, 4, n_classes, missing=0.03)
+    X[:, 3] = np.digitize(X[:, 3], [-1.0, 0.0, 1.0])
+    levels = [0, 0, 0, 4]
+    weights = np.random.default_rng(0).integers(1, 4, 20_000).astype(float) if weighted else None
+    trainer, bins, presort = make_trainer(X, y, n_classes, weights, levels, criterion, exact)
+    params = _core.GrowParams()
+    params.criterion, params.max_depth, params.exact = criterion, 1, exact
+    labels = y.astype(np.uint32)[:, None]
+    for trees, importances, shares, current in boost(trainer, 12, n_classes):
+        _, expected = _core.grow_tree(bins, presort, labels, [n_classes], None, current, params)
+        np.testing.assert_allclose(importances.sum(), expected.sum(), rtol=1e-9, atol=1e-12)
+        leaves = trees.apply(X)[:, 0] - 1
+        for leaf in range(2):
+            counted = np.bincount(y[leaves == leaf], weights=current[leaves == leaf], minlength=n_classes)
+            np.testing.assert_allclose(shares[leaf], counted, rtol=1e-9, atol=1e-13)
+
+
 @pytest.mark.parametrize("n_levels", [6, 300])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_categories(n_levels, n_classes):
@@ -113,10 +136,11 @@ def test_two_classes_and_categories_find_the_best_subset():
         assert abs(sum(map(measure_gini, shares)) - best) < 1e-12
 
 
-def test_many_rounds_and_extreme_factors_keep_sums_exact():
-    X, y = draw(5, 500, 3, 2)
+@pytest.mark.parametrize("n", [500, 20_000])
+def test_many_rounds_and_extreme_factors_keep_sums_exact(n):
+    X, y = draw(5, n, 3, 2)
     trainer, _, _ = make_trainer(X, y, 2)
-    expected = np.full(500, 1 / 500)
+    expected = np.full(n, 1 / n)
     rng = np.random.default_rng(0)
     for _ in range(200):
         trees, _, _ = trainer.grow()

@@ -44,11 +44,13 @@ def boost(trainer: Any, n_rounds: int, n_classes: int) -> Iterator[tuple[bytes, 
         trainer.multiply(np.exp((np.log((1 - error) / error) + np.log(n_classes - 1)) * wrong))
 
 
+@pytest.mark.parametrize(
+    ("n", "criterion"),
+    [(1500, "gini"), (1500, "entropy"), (30_000, "gini")],  # with scales of the classes, too
+)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", ["no", "whole", "real"])
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_blocks_give_the_stumps_of_the_whole(n_classes: int, weighted: str, criterion: str) -> None:
-    n = 1500
+def test_blocks_give_the_stumps_of_the_whole(n_classes: int, weighted: str, criterion: str, n: int) -> None:
     X, y, levels = draw(n, n_classes, 1)
     rng = np.random.default_rng(2)
     weights = {"no": None, "whole": rng.integers(0, 4, n).astype(float), "real": rng.gamma(0.5, size=n)}[weighted]
@@ -94,6 +96,9 @@ def test_blocks_check_what_they_are_given() -> None:
     with pytest.raises(ValueError, match="beyond the levels"):
         block.assign((3, 0, False, [7]))
     with pytest.raises(ValueError, match="leaf and class"):
-        block.multiply(np.ones((2, 2)), 1.0, 0.0)
+        block.multiply(np.ones((2, 2)), [1.0, 1.0], [1.0, 1.0])
+    block.assign((0, 3, False, []))
+    with pytest.raises(ValueError, match="for each class"):
+        block.multiply(np.ones((2, 2)), [1.0], [1.0])
     with pytest.raises(ValueError, match="these columns and classes"):
         _core.StumpDriver(mapper, 3, "gini", 1, 50.0).find(block.histograms)

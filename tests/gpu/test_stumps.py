@@ -45,10 +45,12 @@ def draw_weights(kind: str, n_rows: int) -> NDArray[np.float64] | None:
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "any"])
-@pytest.mark.parametrize(("n_features", "n_classes"), [(5, 2), (40, 3)])
-def test_stumps_and_weights_are_the_cpus(device: Device, weights: str, n_features: int, n_classes: int) -> None:
-    bins, labels = draw_rows(3000, n_features, n_classes)
-    given = draw_weights(weights, 3000)
+@pytest.mark.parametrize(("n_rows", "n_features", "n_classes"), [(3000, 5, 2), (3000, 40, 3), (30_000, 4, 3)])
+def test_stumps_and_weights_are_the_cpus(
+    device: Device, weights: str, n_rows: int, n_features: int, n_classes: int
+) -> None:
+    bins, labels = draw_rows(n_rows, n_features, n_classes)
+    given = draw_weights(weights, n_rows)
     counted = 0.0 if given is None else float(np.count_nonzero(given))
     rest = (labels, n_classes, given, "gini", 1, counted)
     cpu, gpu = _core.StumpTrainer(bins, None, *rest), stumps.GpuStumps(bins, *rest, device=device)

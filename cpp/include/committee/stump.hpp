@@ -35,12 +35,12 @@ struct GrownStump {
 // weights as they are and multiply() them as the algorithm wants.
 //
 // The weight of a row is a whole number of units (a weight of k is the row k times) times a double
-// that the rounds multiply. For the sums that decide it is rounded to an integer, in a scale that
-// keeps the total between 2^50 and 2^61, so that no sum depends on an order: histograms are kept
-// from round to round, and a row whose factor is the common one is never touched. Exact splits look
-// into a bin only if its corners say that a better split may hide there: criteria are convex in the
-// class weights left of the boundary, so that no boundary within a bin is better than the best
-// corner of the box that its entry spans.
+// that the rounds multiply, and a scale of its class. For the sums that decide the double is
+// rounded to an integer, at most 2^-50 of the whole, so that no sum depends on an order: histograms
+// are kept from round to round, and a row whose factor is the common one of its class is never
+// touched. Exact splits look into a bin only if its corners say that a better split may hide there:
+// criteria are convex in the class weights left of the boundary, so that no boundary within a bin
+// is better than the best corner of the box that its entry spans.
 class StumpTrainer {
  public:
   StumpTrainer(const StumpInput& input, const StumpOptions& options);  // std::invalid_argument
@@ -90,8 +90,8 @@ struct StumpLeaves {
 };
 
 struct StumpStep {
-  double common = 1.0;     // the factor that stands for no change
-  double new_total = 0.0;  // above zero: weights change to the scale of this total
+  std::vector<double> common;  // by class: the factor that stands for no change
+  std::vector<double> scales;  // by class, after the step: what all its weights are multiplied by
 };
 
 class StumpBlock {
@@ -116,7 +116,8 @@ class StumpDriver {
   ~StumpDriver();
   StumpSplit find(std::span<const u64> histograms);
   GrownStump describe(const StumpLeaves& leaves) const;
-  StumpStep plan(std::span<const double> factors, const StumpLeaves& leaves) const;
+  // For the next round; once a round.
+  StumpStep plan(std::span<const double> factors, const StumpLeaves& leaves);
 
  private:
   struct State;

@@ -288,11 +288,12 @@ void predict_scalars(const Job& job, const SequenceJob& plan, const std::int8_t*
   }
 }
 
-// Several values a leaf.
+// Several values a leaf. kWidth: how many where it is known when compiling, else 0.
+template <std::size_t kWidth>
 void predict_vectors(const Job& job, const SequenceJob& plan, const std::int8_t* codes,
                      std::size_t first_row, std::size_t n_rows) {
   const Trees& trees = *job.terms.trees;
-  const std::size_t width = trees.width;
+  const std::size_t width = kWidth > 0 ? kWidth : trees.width;
   const std::size_t n_groups = (n_rows + SplitSequence::kRows - 1) / SplitSequence::kRows;
   alignas(64) std::array<u8, kMostBlockRows> ids;
   for (const u32 tree : plan.order) {
@@ -302,7 +303,8 @@ void predict_vectors(const Job& job, const SequenceJob& plan, const std::int8_t*
     double* out = job.row(first_row);
     for (std::size_t r = 0; r < n_rows; ++r) {
       const double* const term = terms + ids[r] * width;
-      for (std::size_t c = 0; c < width; ++c) *out++ += term[c];
+      for (std::size_t c = 0; c < width; ++c) out[c] += term[c];
+      out += width;
     }
   }
 }
@@ -315,7 +317,11 @@ void predict_sequence(const Job& job, const SequenceJob& plan, std::size_t first
     job.poll();
     const std::size_t n = std::min(plan.block_rows, n_rows - b);
     plan.sequence.encode(job.x, first_row + b, n, codes.data(), plan.block_rows);
-    const auto predict = job.terms.trees->width == 1 ? predict_scalars : predict_vectors;
+    const u32 width = job.terms.trees->width;
+    const auto predict = width == 1   ? predict_scalars
+                         : width == 2 ? predict_vectors<2>
+                         : width == 3 ? predict_vectors<3>
+                                      : predict_vectors<0>;
     predict(job, plan, codes.data(), first_row + b, n);
   }
   job.finish(first_row, n_rows);

@@ -8,10 +8,12 @@
 #include "committee/binning.hpp"
 #include "committee/criteria/all.hpp"
 #include "split/split_candidate.hpp"
+#include "stumps/boosted_weights.hpp"
+#include "stumps/class_scales.hpp"
 
 namespace committee {
 
-// A candidate, and the class weights left of it.
+// A candidate, and the class weights left of it, not scaled.
 struct FoundSplit {
   Candidate best;
   std::vector<u64> left;
@@ -33,9 +35,9 @@ struct ColumnOrder {
   static constexpr u32 kNewValue = 1u << 31;
   const u32* order = nullptr;
   const u32* starts = nullptr;
-  const u32* rank = nullptr;     // by row
-  const u64* weights = nullptr;  // by row; 0: absent
-  const u32* labels = nullptr;   // by row
+  const u32* rank = nullptr;  // by row
+  const BoostedWeights* weights = nullptr;
+  const u32* labels = nullptr;  // by row
 };
 
 // A score less what rounding may have added to it: whatever is behind by more is truly behind.
@@ -47,7 +49,8 @@ inline double discount_rounding(double score) {
 class ColumnSearch {
  public:
   virtual ~ColumnSearch() = default;
-  virtual void begin_round(const u64* total) = 0;
+  // `total`: of all rows, scaled; the histograms are not.
+  virtual void begin_round(const u64* total, const ClassScales& scales) = 0;
   // The best boundary between bins; the cut is a bin.
   virtual void scan_bins(const ColumnHistogram& histogram, u32 feature, FoundSplit& found) = 0;
   // The best boundary within the bins that may hide one of `least`, if it beats what was found; the
@@ -65,12 +68,14 @@ class CriterionSearch final : public ColumnSearch {
         n_classes_(n_classes),
         total_(n_classes),
         left_(n_classes),
+        scaled_(n_classes),
         right_(n_classes),
         entry_(n_classes),
         corner_(n_classes),
         missing_(n_classes) {}
 
-  void begin_round(const u64* total) override {
+  void begin_round(const u64* total, const ClassScales& scales) override {
+    scales_ = &scales;
     std::copy_n(total, size(), total_.begin());
     weight_ = static_cast<double>(sum(total));
     impurity_term_ = criterion_.impurity_term(total, size(), weight_);
@@ -145,7 +150,13 @@ class CriterionSearch final : public ColumnSearch {
     for (u32 k = 0; k < size(); ++k) left_[k] = with_missing ? missing_[k] : 0;
   }
 
-  double score(const Held& left) {
+  const Held& scale(const Held& sums) {
+    for (u32 k = 0; k < size(); ++k) scaled_[k] = scales_->apply(k, sums[k]);
+    return scaled_;
+  }
+
+  double score(const Held& unscaled) {
+    const Held& left = scale(unscaled);
     const u64 weight = sum(left.data());
     const double wl = static_cast<double>(weight), wr = weight_ - wl;
     if (weight == 0 || !(wr > 0.0)) return kForbidden;
@@ -175,7 +186,7 @@ class CriterionSearch final : public ColumnSearch {
     for (u32 i = rows.starts[bin]; i < rows.starts[bin + 1]; ++i) {
       const u32 row = rows.order[i] & ~ColumnOrder::kNewValue;
       is_new |= (rows.order[i] & ColumnOrder::kNewValue) != 0;
-      const u64 weight = rows.weights[row];
+      const u64 weight = (*rows.weights)[row];
       if (weight == 0) continue;
       if (is_new && previous != kNone && may_reach(left_, least)) {
         at.cut = rows.rank[previous];
@@ -190,8 +201,9 @@ class CriterionSearch final : public ColumnSearch {
   }
 
   // Whether the score of what is on the left may be `least`: for Gini without a division.
-  bool may_reach(const Held& left, double least) {
+  bool may_reach(const Held& unscaled, double least) {
     if constexpr (std::is_same_v<Criterion, Gini>) {
+      const Held& left = scale(unscaled);
       double wl = 0.0, wr = 0.0, left_squares = 0.0, right_squares = 0.0;
       for (u32 k = 0; k < size(); ++k) {
         const double l = static_cast<double>(left[k]), r = static_cast<double>(total_[k] - left[k]);
@@ -202,7 +214,7 @@ class CriterionSearch final : public ColumnSearch {
       }
       return left_squares * wr + right_squares * wl >= discount_rounding(least) * (wl * wr);
     } else {
-      return score(left) >= least;
+      return score(unscaled) >= least;
     }
   }
 
@@ -221,7 +233,8 @@ class CriterionSearch final : public ColumnSearch {
 
   const Criterion criterion_;
   u32 n_classes_;
-  Held total_, left_, right_, entry_, corner_, missing_;
+  const ClassScales* scales_ = nullptr;
+  Held total_, left_, scaled_, right_, entry_, corner_, missing_;
   double weight_ = 0.0, impurity_term_ = 0.0;
 };
 

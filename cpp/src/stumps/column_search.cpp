@@ -40,7 +40,7 @@ const Candidate& StumpSearch::find(std::span<const u64> histograms) {
     FoundSplit& found = found_[place];
     found.best = Candidate{};
     if (layout_.is_listed(place) && !has_entries(place)) return;
-    worker.search->begin_round(total_.data());
+    worker.search->begin_round(total_.data(), scales_);
     const ColumnHistogram histogram = view_histogram(place, worker);
     if (bins_[col].categorical) {
       worker.categories->begin_node(total_.data(), limits);
@@ -73,12 +73,12 @@ void StumpSearch::search_within() {
   // What a task leaves out depends on what it has found, but the best split is never left out.
   parallel_for(n_tasks, static_cast<int>(n_tasks), [&](std::size_t t) {
     double least = discount_rounding(best);
-    workers_[t].search->begin_round(total_.data());
+    workers_[t].search->begin_round(total_.data(), scales_);
     for (std::size_t k = t; k < places.size(); k += n_tasks) {
       const std::size_t col = layout_.columns[places[k]];
       const ColumnOrder order{
           order_.data() + col * n, bin_starts_.data() + col * (kHistogramBins + 1),
-          presort_->rank.data() + col * n, rows_->weights().data(), rows_->labels().data()};
+          presort_->rank.data() + col * n, &rows_->weights(), rows_->labels().data()};
       workers_[t].search->scan_within(view_histogram(places[k], workers_[t]), order,
                                       static_cast<u32>(col), least, found_[places[k]]);
     }
@@ -109,7 +109,7 @@ ColumnHistogram StumpSearch::view_histogram(std::size_t place, Worker& worker) c
     u64 listed = 0;
     for (u32 entry = 0; entry < n_entries; ++entry)
       if (entry != rest) listed += made[entry < own.n_bins ? entry : kMissingBin] = *slot++;
-    made[rest] = total_[k] - listed;
+    made[rest] = sums_[k] - listed;
   }
   return {worker.histogram.data(), kHistogramBins, own.n_bins};
 }
@@ -119,10 +119,16 @@ void StumpSearch::search_categories(std::size_t col, const ColumnHistogram& hist
   const u32 n_levels = bins_[col].n_bins, missing = bins_[col].wide ? n_levels : kMissingBin;
   worker.histogram.resize((static_cast<std::size_t>(n_levels) + 1) * n_classes_);
   worker.listed.clear();
+  // Scaled sums of the codes so far: differences of these add up to the total.
+  std::vector<u64> sums(n_classes_, 0);
   for (u32 code = 0; code <= n_levels; ++code) {
     u64* entry = worker.histogram.data() + static_cast<std::size_t>(code) * n_classes_;
     const u32 bin = code == n_levels ? missing : code;
-    for (u32 k = 0; k < n_classes_; ++k) entry[k] = histogram.slots[k * histogram.stride + bin];
+    for (u32 k = 0; k < n_classes_; ++k) {
+      const u64 before = scales_.apply(k, sums[k]);
+      sums[k] += histogram.slots[k * histogram.stride + bin];
+      entry[k] = scales_.apply(k, sums[k]) - before;
+    }
     if (!accumulator_.is_empty(entry))
       worker.listed.push_back({code == n_levels ? kMissingCode : code, entry});
   }
@@ -133,7 +139,8 @@ void StumpSearch::search_categories(std::size_t col, const ColumnHistogram& hist
   if (!found.best.found()) return;
   found.left.assign(n_classes_, 0);
   auto add = [&](std::size_t code) {
-    for (u32 k = 0; k < n_classes_; ++k) found.left[k] += worker.histogram[code * n_classes_ + k];
+    for (u32 k = 0; k < n_classes_; ++k)
+      found.left[k] += histogram.slots[k * histogram.stride + (code == n_levels ? missing : code)];
   };
   for (const u32 code : found.best.left_codes) add(code);
   if (found.best.has_missing && found.best.missing_left) add(n_levels);

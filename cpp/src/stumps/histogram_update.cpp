@@ -11,13 +11,6 @@ namespace {
 constexpr std::size_t kBlockColumns = 16;  // columns of a record that one task adds to
 constexpr std::size_t kAhead = 16;         // rows whose records are fetched before they are needed
 
-// Rows whose weight changed, and by how much.
-struct Changes {
-  const u32* rows;
-  const u64* deltas;
-  std::size_t n;
-};
-
 // The bins of up to eight columns, which are read at once.
 inline u64 load_bins(const u8* at) {
   static_assert(std::endian::native == std::endian::little, "bins are taken from a word");
@@ -35,7 +28,7 @@ template <std::size_t... kColumn>
 // Adds to columns of records, eight at a time and kRest at the end. What a row begins with is
 // loaded before the slots of the row before it, and each eight before the slots of the eight
 // before: they would wait otherwise. Behind the records is a spare cache line.
-template <std::size_t kRest>
+template <std::size_t kRest, class Changes>
 void add_to_records(const u8* records, std::size_t stride, std::size_t n_eights,
                     const Changes& changes, u64* slots) {
   const auto find_record = [&](std::size_t j) {
@@ -63,17 +56,24 @@ void add_to_records(const u8* records, std::size_t stride, std::size_t n_eights,
 }
 
 // By the columns behind the last eight.
-constexpr decltype(&add_to_records<0>) kAddToRecords[] = {
-    add_to_records<0>, add_to_records<1>, add_to_records<2>, add_to_records<3>,
-    add_to_records<4>, add_to_records<5>, add_to_records<6>, add_to_records<7>};
+template <class Changes>
+constexpr decltype(&add_to_records<0, Changes>) kAddToRecords[] = {
+    add_to_records<0, Changes>, add_to_records<1, Changes>, add_to_records<2, Changes>,
+    add_to_records<3, Changes>, add_to_records<4, Changes>, add_to_records<5, Changes>,
+    add_to_records<6, Changes>, add_to_records<7, Changes>};
 
 }  // namespace
 
-void StumpRows::rebuild() {
+// Before the first round.
+void StumpRows::add_all() {
   std::fill_n(slots_.data(), slots_.size(), u64{0});
-  std::copy(rows_.begin(), rows_.end(), changed_.begin());
-  for (std::size_t j = 0; j < rows_.size(); ++j) deltas_[j] = weights_[rows_[j]];
-  for (Chunk& chunk : chunks_) chunk.n_changed = chunk.end - chunk.begin;
+  for (Chunk& chunk : chunks_) {
+    for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+      chunk.changes[leaf] = true;
+      u64* delta = deltas_of(chunk, leaf);
+      for (const u32 row : rows_of(chunk, leaf)) *delta++ = weights_[row];
+    }
+  }
   add_changes();
 }
 
@@ -86,7 +86,8 @@ void StumpRows::add_changes() {
   std::vector<Block> blocks;
   std::vector<std::size_t> wide;
   std::size_t n_changed = 0;
-  for (const Chunk& chunk : chunks_) n_changed += chunk.n_changed;
+  for (const Chunk& chunk : chunks_)
+    use_changes(chunk, [&](const Changes& changes) { n_changed += changes.n; });
   const double work = static_cast<double>(n_changed) * static_cast<double>(data_.n_cols);
   const int n_threads = threads_.count(work, kMinThreadUpdates);
   for (const RecordGroup& group : data_.groups) {
@@ -111,9 +112,10 @@ void StumpRows::add_changes() {
 void StumpRows::add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols) {
   for (const Chunk& chunk : chunks_) {
     u64* const slots = plane(chunk.label) + (group.first_col + first) * kHistogramBins;
-    const Changes changes{changed_.data() + chunk.begin, deltas_.data() + chunk.begin,
-                          chunk.n_changed};
-    kAddToRecords[n_cols % 8](group.bytes.data() + first, group.stride, n_cols / 8, changes, slots);
+    use_changes(chunk, [&](const Changes& changes) {
+      kAddToRecords<Changes>[n_cols % 8](group.bytes.data() + first, group.stride, n_cols / 8,
+                                         changes, slots);
+    });
   }
 }
 
@@ -122,16 +124,18 @@ void StumpRows::add_to_entries() {
   const std::size_t total = layout_.plane_size - 1, first_slot = total - layout_.slots->n_slots();
   for (const Chunk& chunk : chunks_) {
     u64* const slots = plane(chunk.label);
-    const std::size_t end = chunk.begin + chunk.n_changed;
-    for (std::size_t k = 0; k < layout_.n_apart; ++k) {
-      const u8* const column = data_.column(layout_.columns[k]);
-      for (std::size_t j = chunk.begin; j < end; ++j)
-        slots[layout_.offsets[k] + column[changed_[j]]] += deltas_[j];
-    }
-    for (std::size_t j = chunk.begin; j < end; ++j) {
-      slots[total] += deltas_[j];
-      for (const u32 slot : layout_.slots->row(changed_[j])) slots[first_slot + slot] += deltas_[j];
-    }
+    use_changes(chunk, [&](const Changes& changes) {
+      for (std::size_t k = 0; k < layout_.n_apart; ++k) {
+        const u8* const column = data_.column(layout_.columns[k]);
+        for (std::size_t j = 0; j < changes.n; ++j)
+          slots[layout_.offsets[k] + column[changes.rows[j]]] += changes.deltas[j];
+      }
+      for (std::size_t j = 0; j < changes.n; ++j) {
+        slots[total] += changes.deltas[j];
+        for (const u32 slot : layout_.slots->row(changes.rows[j]))
+          slots[first_slot + slot] += changes.deltas[j];
+      }
+    });
   }
 }
 
@@ -140,8 +144,10 @@ void StumpRows::add_wide(std::size_t col) {
   const u32 n_levels = bins(col).n_bins;
   for (const Chunk& chunk : chunks_) {
     u64* slots = plane(chunk.label) + layout_.offsets[col];
-    for (std::size_t j = chunk.begin; j < chunk.begin + chunk.n_changed; ++j)
-      slots[std::min(codes[changed_[j]], n_levels)] += deltas_[j];
+    use_changes(chunk, [&](const Changes& changes) {
+      for (std::size_t j = 0; j < changes.n; ++j)
+        slots[std::min(codes[changes.rows[j]], n_levels)] += changes.deltas[j];
+    });
   }
 }
 

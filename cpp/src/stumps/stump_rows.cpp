@@ -57,12 +57,13 @@ StumpRows::StumpRows(const StumpInput& input, StumpWeights weights, int n_jobs)
       threads_(n_jobs),
       layout_(*input.data),
       labels_(input.labels.begin(), input.labels.end()),
+      scales_(n_classes_, 1.0),
       weights_(std::move(weights), input.data->n_rows),
       slots_(layout_.plane_size * n_classes_),
-      leaf_of_row_(input.data->n_rows, 0) {
+      leaf_of_row_(input.data->n_rows) {
   sort_by_class();
   data_.make_records(threads_.most);
-  rebuild();
+  add_all();
 }
 
 void StumpRows::sort_by_class() {
@@ -74,13 +75,19 @@ void StumpRows::sort_by_class() {
       chunks_.push_back({j, std::min(j + kChunkRows, next[k + 1]), k});
   }
   rows_.resize(next[n_classes_]);
-  changed_.resize(rows_.size());
   deltas_.resize(rows_.size());
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     if (weights_[i] == 0) continue;
     rows_[next[labels_[i]]++] = static_cast<u32>(i);
     n_units_ += weights_.units(i);
   }
+  // In the order of the rows, so that chunks of several classes read the same records in turn.
+  std::sort(chunks_.begin(), chunks_.end(),
+            [&](const Chunk& a, const Chunk& b) { return rows_[a.begin] < rows_[b.begin]; });
+  // Until a stump is grown all are in the left leaf.
+  leaf_rows_[0] = rows_;
+  leaf_rows_[1].resize(rows_.size());
+  for (Chunk& chunk : chunks_) chunk.n_rows[0] = chunk.end - chunk.begin;
 }
 
 StumpLeaves StumpRows::assign(const Candidate& best) {
@@ -103,73 +110,69 @@ StumpLeaves StumpRows::assign(const Candidate& best) {
     for (std::size_t i = 0; i < n; ++i)
       leaf[i] = rank[i] == kMissingCode ? missing : static_cast<u8>(rank[i] > cut);
   } else {
-    std::array<u8, kHistogramBins> side;
-    side.fill(1);
-    if (best.categorical) {
-      for (const u32 code : best.left_codes) side[code] = 0;
-    } else {
-      std::fill_n(side.begin(), best.bin + 1, u8{0});
-    }
-    side[kMissingBin] = !best.missing_left;
     std::vector<u8> room;
-    const u8* column = data_.read_column(best.feature, room);
-    for (std::size_t i = 0; i < n; ++i) leaf[i] = side[column[i]];
+    const u8* const column = data_.read_column(best.feature, room);
+    const u8 missing = !best.missing_left;
+    if (best.categorical) {
+      std::array<u8, kHistogramBins> side;
+      side.fill(1);
+      for (const u32 code : best.left_codes) side[code] = 0;
+      side[kMissingBin] = missing;
+      for (std::size_t i = 0; i < n; ++i) leaf[i] = side[column[i]];
+    } else {
+      const u8 cut = static_cast<u8>(best.bin);
+      for (std::size_t i = 0; i < n; ++i)
+        leaf[i] = column[i] == kMissingBin ? missing : static_cast<u8>(column[i] > cut);
+    }
   }
-  return count_leaves();
+  return part_leaves();
 }
 
-StumpLeaves StumpRows::count_leaves() {
+StumpLeaves StumpRows::part_leaves() {
+  share_chunks([&](Chunk& chunk) {
+    const std::span<const u32> rows(rows_.data() + chunk.begin, chunk.end - chunk.begin);
+    chunk.n_rows[1] = part_rows(rows, leaf_of_row_, leaf_rows_[0].data() + chunk.begin,
+                                leaf_rows_[1].data() + chunk.begin);
+    chunk.n_rows[0] = rows.size() - chunk.n_rows[1];
+    for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+      chunk.units[leaf] = chunk.n_rows[leaf];
+      if (weights_.all_one()) continue;
+      chunk.units[leaf] = 0;
+      for (const u32 row : rows_of(chunk, leaf)) chunk.units[leaf] += weights_.units(row);
+    }
+  });
   StumpLeaves leaves;
   leaves.n_leaves = n_leaves_;
   leaves.rows.assign(n_leaves_ * n_classes_, 0);
   leaves.units.assign(n_leaves_ * n_classes_, 0);
-  share_chunks([&](Chunk& chunk) {
-    std::size_t right = 0;
-    u64 units[2] = {0, 0};
-    for (std::size_t j = chunk.begin; j < chunk.end; ++j) right += leaf_of_row_[rows_[j]];
-    for (std::size_t j = chunk.begin; !weights_.all_one() && j < chunk.end; ++j)
-      units[leaf_of_row_[rows_[j]]] += weights_.units(rows_[j]);
-    const std::size_t left = chunk.end - chunk.begin - right;
-    chunk.n_right = right;
-    chunk.units_left = weights_.all_one() ? left : units[0];
-    chunk.units_right = weights_.all_one() ? right : units[1];
-  });
   for (const Chunk& chunk : chunks_) {
-    leaves.rows[chunk.label] += chunk.end - chunk.begin - chunk.n_right;
-    leaves.units[chunk.label] += chunk.units_left;
-    if (n_leaves_ == 1) continue;
-    leaves.rows[n_classes_ + chunk.label] += chunk.n_right;
-    leaves.units[n_classes_ + chunk.label] += chunk.units_right;
+    for (std::size_t leaf = 0; leaf < n_leaves_; ++leaf) {
+      leaves.rows[leaf * n_classes_ + chunk.label] += chunk.n_rows[leaf];
+      leaves.units[leaf * n_classes_ + chunk.label] += chunk.units[leaf];
+    }
   }
   return leaves;
 }
 
-void StumpRows::multiply(std::span<const double> factors, const StumpStep& step) {
-  share_chunks([&](Chunk& chunk) {
-    const double own[2] = {factors[chunk.label] / step.common,
-                           factors[(n_leaves_ - 1) * n_classes_ + chunk.label] / step.common};
-    const bool changes[2] = {own[0] != 1.0, own[1] != 1.0};
-    std::size_t n = chunk.begin;
-    for (std::size_t j = chunk.begin; j < chunk.end; ++j) {
-      changed_[n] = rows_[j];
-      n += changes[leaf_of_row_[rows_[j]]];
-    }
-    for (std::size_t j = chunk.begin; j < n; ++j)
-      deltas_[j] = weights_.multiply(changed_[j], own[leaf_of_row_[changed_[j]]]);
-    chunk.n_changed = n - chunk.begin;
-  });
-  if (step.new_total > 0.0) {
-    weights_.rescale(step.new_total);
-    rebuild();
-  } else {
-    add_changes();
+void StumpRows::multiply_chunk(Chunk& chunk, std::span<const double> factors, double common) {
+  for (std::size_t leaf = 0; leaf < n_leaves_; ++leaf) {
+    const double factor = factors[leaf * n_classes_ + chunk.label] / common;
+    chunk.changes[leaf] = factor != 1.0;
+    if (chunk.changes[leaf])
+      weights_.multiply(rows_of(chunk, leaf), factor, deltas_of(chunk, leaf));
   }
+}
+
+void StumpRows::multiply(std::span<const double> factors, const StumpStep& step) {
+  share_chunks([&](Chunk& chunk) { multiply_chunk(chunk, factors, step.common[chunk.label]); });
+  add_changes();
+  scales_ = step.scales;
 }
 
 std::vector<double> StumpRows::list_weights() const {
   std::vector<double> listed(data_.n_rows, 0.0);
   for (std::size_t i = 0; i < listed.size(); ++i)
-    if (weights_[i] > 0) listed[i] = weights_.exact(i);
+    if (weights_[i] > 0) listed[i] = weights_.exact(i) * scales_[labels_[i]];
   return listed;
 }
 

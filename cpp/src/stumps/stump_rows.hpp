@@ -55,31 +55,53 @@ class StumpRows {
   u64 n_units() const { return n_units_; }
   // Leaves of the rows by a split (none: one leaf), and what is in them.
   StumpLeaves assign(const Candidate& split);
-  // Multiplies the weights of rows by factors[leaf][class] / common; a total above zero (in levels
-  // times units) means a new scale.
+  // Multiplies the weights of rows by factors[leaf][class] / common[class]; the scales are for all
+  // weights of a class.
   void multiply(std::span<const double> factors, const StumpStep& step);
-  // levels times units; 0 where absent.
+  // levels times units times scales; 0 where absent.
   std::vector<double> list_weights() const;
 
  private:
-  // Some rows of one class, [begin, end) in rows_. Those whose weight changed since the histograms
-  // were right come first in changed_ and deltas_, in the same places.
+  // Some rows of one class, [begin, end) in rows_. In the same places of leaf_rows_ are those of
+  // each leaf, and in deltas_, those of the right leaf behind the others, what the weights of rows
+  // have changed by since the histograms were right.
   struct Chunk {
     std::size_t begin, end;
     u32 label;
-    std::size_t n_changed = 0;
-    std::size_t n_right = 0;              // rows in the right leaf
-    u64 units_left = 0, units_right = 0;  // the same in units of weight: rows that occur so often
+    std::size_t n_rows[2] = {0, 0};  // by leaf
+    u64 units[2] = {0, 0};           // the same in units of weight: rows that occur so often
+    bool changes[2] = {false, false};
   };
+  // Rows whose weight changed, and by how much.
+  struct Changes {
+    const u32* rows;
+    const u64* deltas;
+    std::size_t n;
+  };
+  std::span<const u32> rows_of(const Chunk& chunk, std::size_t leaf) const {
+    return {leaf_rows_[leaf].data() + chunk.begin, chunk.n_rows[leaf]};
+  }
+  u64* deltas_of(const Chunk& chunk, std::size_t leaf) {
+    return deltas_.data() + chunk.begin + (leaf == 1 ? chunk.n_rows[0] : 0);
+  }
+  template <class Use>
+  void use_changes(const Chunk& chunk, Use&& use) {
+    for (std::size_t leaf = 0; leaf < 2; ++leaf) {
+      const std::span<const u32> rows = rows_of(chunk, leaf);
+      if (chunk.changes[leaf] && !rows.empty())
+        use(Changes{rows.data(), deltas_of(chunk, leaf), rows.size()});
+    }
+  }
   const ColumnBins& bins(std::size_t col) const { return (*data_.bins)[col]; }
   u64* plane(u32 k) { return slots_.data() + k * layout_.plane_size; }
   void sort_by_class();
-  void rebuild();
+  void add_all();
   void add_changes();
   void add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols);
   void add_wide(std::size_t col);
   void add_to_entries();
-  StumpLeaves count_leaves();
+  StumpLeaves part_leaves();
+  void multiply_chunk(Chunk& chunk, std::span<const double> factors, double common);
   template <class Task>
   void share_chunks(Task&& task) {
     parallel_for(chunks_.size(), threads_.count(static_cast<double>(rows_.size()), kMinThreadRows),
@@ -92,13 +114,14 @@ class StumpRows {
   const StumpThreads threads_;
   const StumpLayout layout_;
   std::vector<u32> labels_;
+  std::vector<double> scales_;  // of the classes
   BoostedWeights weights_;
   std::vector<u32> rows_;  // present rows, class by class, ascending within
   std::vector<Chunk> chunks_;
-  std::vector<u32> changed_;
+  std::vector<u32> leaf_rows_[2];
   std::vector<u64> deltas_;
   AlignedBuffer<u64> slots_;
-  std::vector<u8> leaf_of_row_;  // of the split assigned last
+  LeafOfRow leaf_of_row_;  // of the split assigned last
   u32 n_leaves_ = 0;
   u64 n_units_ = 0;  // of all rows
 };

@@ -8,23 +8,6 @@
 
 namespace committee {
 
-namespace {
-
-// The factor of most rows (a row of weight k counts k times): weights matter up to a common factor,
-// so that these need no change.
-double choose_common_factor(std::span<const double> factors, const std::vector<u64>& units) {
-  u64 most = 0;
-  double common = factors[0];
-  for (std::size_t a = 0; a < factors.size(); ++a) {
-    u64 n = 0;
-    for (std::size_t b = 0; b < factors.size(); ++b) n += factors[b] == factors[a] ? units[b] : 0;
-    if (n > most) most = n, common = factors[a];
-  }
-  return common;
-}
-
-}  // namespace
-
 StumpSearch::StumpSearch(const std::vector<ColumnBins>& bins, u32 n_classes,
                          const std::string& criterion, int n_jobs, double n_counted,
                          const StumpRows* rows)
@@ -36,7 +19,8 @@ StumpSearch::StumpSearch(const std::vector<ColumnBins>& bins, u32 n_classes,
       n_counted_(n_counted),
       rows_(rows),
       presort_(rows ? rows->presort() : nullptr),
-      found_(layout_.columns.size()) {
+      found_(layout_.columns.size()),
+      scales_(n_classes) {
   accumulator_.n_elements = n_classes_;
   accumulator_.outputs = {n_classes_};
   accumulator_.offsets = {0};
@@ -66,11 +50,17 @@ std::vector<u64> StumpSearch::total_up() const {
   return total;
 }
 
+std::vector<u64> StumpSearch::scale(std::vector<u64> sums) const {
+  for (u32 k = 0; k < n_classes_; ++k) sums[k] = scales_.apply(k, sums[k]);
+  return sums;
+}
+
 bool StumpSearch::begin_round(std::span<const u64> histograms) {
   if (histograms.size() != layout_.plane_size * n_classes_)
     throw std::invalid_argument("the histograms are not those of these columns and classes");
   slots_ = histograms.data();
-  total_ = total_up();
+  sums_ = total_up();
+  total_ = scale(sums_);
   best_ = FoundSplit();
   return *std::max_element(total_.begin(), total_.end()) < accumulator_.total(total_.data());
 }
@@ -80,7 +70,8 @@ const Candidate& StumpSearch::keep_best() {
   if (!best_.best.found()) return best_.best;
   if (!presort_) settle_split_bin(best_.best, bins_[best_.best.feature]);
   if (!best_.best.has_missing) {
-    const u64 left = accumulator_.total(best_.left.data()), all = accumulator_.total(total_.data());
+    const u64 left = accumulator_.total(scale(best_.left).data());
+    const u64 all = accumulator_.total(total_.data());
     best_.best.missing_left = 2 * left > all;
   }
   return best_.best;
@@ -89,9 +80,10 @@ const Candidate& StumpSearch::keep_best() {
 // [leaf][class]
 std::vector<double> StumpSearch::sum_leaves() const {
   const bool split = best_.best.found();
+  const std::vector<u64> lefts = split ? scale(best_.left) : total_;
   std::vector<double> sums((split ? 2 : 1) * n_classes_, 0.0);
   for (u32 k = 0; k < n_classes_; ++k) {
-    const u64 left = split ? best_.left[k] : total_[k];
+    const u64 left = lefts[k];
     sums[k] = static_cast<double>(left);
     if (split) sums[n_classes_ + k] = static_cast<double>(total_[k] - left);
   }
@@ -135,28 +127,16 @@ GrownStump StumpSearch::describe(const StumpLeaves& leaves) const {
   return stump;
 }
 
-StumpStep StumpSearch::plan(std::span<const double> factors, const StumpLeaves& leaves) const {
+StumpStep StumpSearch::plan(std::span<const double> factors, const StumpLeaves& leaves) {
   if (factors.size() != leaves.rows.size() || factors.empty())
     throw std::invalid_argument("factors must have one entry for each leaf and class");
   for (const double factor : factors) {
     if (!(factor > 0.0) || !std::isfinite(factor))
       throw std::invalid_argument("factors must be finite and above zero");
   }
-  const std::vector<double> sums = sum_leaves();
-  StumpStep step;
-  const auto sum_total = [&] {
-    double total = 0.0;
-    for (std::size_t c = 0; c < factors.size(); ++c) total += sums[c] * (factors[c] / step.common);
-    return total;
-  };
-  step.common = choose_common_factor(factors, leaves.units);
-  double total = sum_total();
-  if (!std::isfinite(total)) {  // factors too far apart: the heaviest rows keep their weight
-    step.common = *std::max_element(factors.begin(), factors.end());
-    total = sum_total();
-  }
-  if (!BoostedWeights::fits(total)) step.new_total = BoostedWeights::to_levels(total);
-  return step;
+  std::vector<u64> sums = best_.best.found() ? best_.left : sums_;
+  for (u32 k = 0; k < n_classes_ && best_.best.found(); ++k) sums.push_back(sums_[k] - sums[k]);
+  return scales_.take_step(factors, sums, leaves.units);
 }
 
 }  // namespace committee

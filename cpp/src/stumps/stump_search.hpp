@@ -1,6 +1,7 @@
 // The search for the best stump in the histograms of all columns.
 #pragma once
 #include "committee/stump.hpp"
+#include "stumps/class_scales.hpp"
 #include "stumps/column_scan.hpp"
 #include "stumps/stump_rows.hpp"
 
@@ -16,7 +17,7 @@ class StumpSearch {
   // The stump found last. `leaves`: the rows of its leaves.
   GrownStump describe(const StumpLeaves& leaves) const;
   // How weights are to be multiplied by factors[leaf][class]. std::invalid_argument
-  StumpStep plan(std::span<const double> factors, const StumpLeaves& leaves) const;
+  StumpStep plan(std::span<const double> factors, const StumpLeaves& leaves);
 
  private:
   static constexpr double kMinThreadScores = 2e4;  // boundaries to score that are worth a thread
@@ -32,6 +33,7 @@ class StumpSearch {
   bool has_entries(std::size_t place) const;
   void index_order();
   std::vector<u64> total_up() const;
+  std::vector<u64> scale(std::vector<u64> sums) const;
   // Whether there is something to search: rows of two classes.
   bool begin_round(std::span<const u64> histograms);
   void search_within();
@@ -58,7 +60,8 @@ class StumpSearch {
   std::vector<Worker> workers_;    // per task
   const u64* slots_ = nullptr;     // of the search at hand
   std::vector<FoundSplit> found_;  // per searched column
-  std::vector<u64> total_;         // per class
+  ClassScales scales_;
+  std::vector<u64> sums_, total_;  // per class: of the integers, and what they are worth
   FoundSplit best_;
 };
 

@@ -104,6 +104,9 @@ StumpLeaves StumpBlock::assign(const StumpSplit& split) {
 void StumpBlock::multiply(std::span<const double> factors, const StumpStep& step) {
   if (factors.size() != leaves_.rows.size() || factors.empty())
     throw std::invalid_argument("factors must have one entry for each leaf and class");
+  if (step.common.size() != step.scales.size() ||
+      step.common.size() * leaves_.n_leaves != factors.size())
+    throw std::invalid_argument("a step has a factor and a scale for each class");
   state_->rows.multiply(factors, step);
 }
 
@@ -133,7 +136,7 @@ GrownStump StumpDriver::describe(const StumpLeaves& leaves) const {
   return state_->search.describe(leaves);
 }
 
-StumpStep StumpDriver::plan(std::span<const double> factors, const StumpLeaves& leaves) const {
+StumpStep StumpDriver::plan(std::span<const double> factors, const StumpLeaves& leaves) {
   return state_->search.plan(factors, leaves);
 }
 

@@ -102,7 +102,8 @@ class GpuStumps:
             units, levels, total = _core.start_stump_weights(np.ascontiguousarray(weights, np.float64))
         self._units, self._present = units, self._find_present(units, levels, data.n_rows)
         self._check_room(data, units is not None)
-        self._send_rows(np.ascontiguousarray(labels, np.uint32), data.n_rows)
+        self._labels, self._scales = np.ascontiguousarray(labels, np.uint32), np.ones(n_classes)
+        self._send_rows(self._labels, data.n_rows)
         self._put("levels", np.ones(data.n_rows) if levels is None else levels)
         if units is not None:
             self._put("units", units)
@@ -188,7 +189,7 @@ class GpuStumps:
     # A round.
 
     def _scale(self, total: float) -> None:
-        """Bring the weights to the scale of a total, and count all of them again."""
+        """Bring the weights to the scale of a total, and count all of them."""
         exponent = math.frexp(total)[1]
         grid = max(1, min(-(-len(self._present) // 256), 16 * self._device.n_multiprocessors))
         self._launch("scale_levels", grid, 256, np.float64(math.ldexp(1.0, -exponent)))
@@ -228,13 +229,11 @@ class GpuStumps:
     def multiply(self, factors: FloatArray) -> None:
         """Multiply the weight of each row by the factor of its leaf (of the last stump) and class."""
         own = np.ascontiguousarray(factors, np.float64)
-        common, new_total = self._driver.plan(own, self._leaves)
-        self._device.copy_in(own / common, self._memories["factors"])
+        common, scales = self._driver.plan(own, self._leaves)
+        self._device.copy_in(own / np.array(common), self._memories["factors"])
         self._launch("multiply_levels", int(self._job["n_chunks"][0]), 256)
-        if new_total > 0.0:
-            self._scale(new_total)
-        else:
-            self._add_deltas()
+        self._add_deltas()
+        self._scales = np.array(scales)
 
     @property
     def weights(self) -> FloatArray:
@@ -243,5 +242,7 @@ class GpuStumps:
         levels: FloatArray = self._device.copy_out(self._memories["levels"], np.float64, n_rows)
         weights: FloatArray = np.zeros(n_rows)
         own = levels[self._present]
-        weights[self._present] = own if self._units is None else own * self._units[self._present].astype(np.float64)
+        if self._units is not None:
+            own = own * self._units[self._present].astype(np.float64)
+        weights[self._present] = own * self._scales[self._labels[self._present]]
         return weights / _core.round_exact(_core.sum_exactly(weights))
