@@ -177,7 +177,7 @@ class FitContext:
             params["n_estimators"] = preset.n_trees
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
-            params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
+            params.setdefault("learning_rate", 0.05 if self.n_classes <= 2 else 0.1)
             if self.n_columns >= _WIDE:
                 params["max_bins"] = _WIDE_BINS
             params.update(preset.boosting)
