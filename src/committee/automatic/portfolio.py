@@ -30,7 +30,7 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
-from committee.automatic.kernel_member import KernelMember
+from committee.automatic.kernel_member import FoldKernelMember, KernelMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.presets import PRESETS, Preset, find_preset
 from committee.automatic.stages import BoostingSchedule
@@ -171,9 +171,8 @@ class FitContext:
         preset = self.preset
         if issubclass(kind, LinearMember) and preset.linear_steps is not None:
             return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
-        if issubclass(kind, KernelMember):
-            few = {} if preset.n_landmarks is None or self.n_classes != 2 else {"n_landmarks": preset.n_landmarks}
-            return kind(classify=self.classify, categories=self.categories, **{**entry.params, **few})
+        if kind is KernelMember and preset.n_landmarks is not None and self.n_classes == 2:
+            return kind(classify=self.classify, categories=self.categories, n_landmarks=preset.n_landmarks)
         if issubclass(kind, NeuralMember):
             params = {**entry.params, **(_WIDE_LAYERS if entry.name == _LONG_NETWORK and self.n_classes > 2 else {})}
             return kind(classify=self.classify, categories=self.categories, seed=self.seed % (1 << 32), **params)
@@ -231,7 +230,7 @@ PORTFOLIO = (
     PortfolioEntry("kernel", (KernelMember, KernelMember), "loo"),
     PortfolioEntry("network", _NETWORK, "bags"),
     PortfolioEntry(_LONG_NETWORK, _NETWORK, "bags", _LONG),
-    PortfolioEntry(_LARGE_KERNEL, (KernelMember, None), "bags", {"n_landmarks": 2400}),
+    PortfolioEntry(_LARGE_KERNEL, (FoldKernelMember, None), "bags"),
     PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
     PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     PortfolioEntry("forest", _FOREST, "oob", _BAGGED),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from committee.automatic.kernel_member import KernelMember
+from committee.automatic.kernel_member import FoldKernelMember
 
 if TYPE_CHECKING:
     from committee.automatic.portfolio import PortfolioEntry
@@ -180,7 +180,7 @@ def has_time(
     if entry.source in ("stages", "oob"):
         return now + 0.5 * least <= deadline
     if entry.source == "bags" and now <= deadline:
-        if isinstance(estimator, KernelMember):
+        if isinstance(estimator, FoldKernelMember):
             # A sample has fewer landmarks.
             training.fit_member(clone(estimator), None, params)
             after = time.perf_counter()
