@@ -20,7 +20,7 @@ from committee.data.targets import encode_values
 from committee.exceptions import DataError, ParameterError
 
 NAMES = {
-    classify: [entry.name for entry in choose_entries(None, None, 1000, classify=classify)]
+    classify: [entry.name for entry in choose_entries(None, None, 1000, n_classes=2 if classify else 0)]
     for classify in (True, False)
 }
 

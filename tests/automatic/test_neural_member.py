@@ -13,8 +13,8 @@ from committee import CommitteeClassifier, CommitteeRegressor, load, save
 from committee.automatic import neural_member
 from committee.automatic.baseline_members import LinearMember
 from committee.automatic.neural_member import NeuralMember
-from committee.automatic.portfolio import PORTFOLIO, choose_entries
-from committee.automatic.time_limits import afford_repeats, has_time
+from committee.automatic.portfolio import PORTFOLIO, FitContext, choose_entries
+from committee.automatic.time_limits import afford_epochs, has_time
 from committee.engines.formula import TableRow
 from committee.ensembles.combining.training_set import TrainingSet
 
@@ -99,7 +99,7 @@ def test_formulas_know_their_columns() -> None:
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_a_committee_with_networks(classify: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("committee.automatic.base._MIN_PARALLEL_ROWS", 100)
+    monkeypatch.setattr("committee.automatic.portfolio_fits._MIN_PARALLEL_ROWS", 100)
     y, kind = (CLASSES, CommitteeClassifier) if classify else (VALUES, CommitteeRegressor)
 
     def fit(n_jobs: int, **params: Any) -> Any:
@@ -116,23 +116,36 @@ def test_a_committee_with_networks(classify: bool, tmp_path: Path, monkeypatch: 
     np.testing.assert_array_equal(getattr(load(tmp_path / "model"), predict)(X), wanted)
 
 
-def test_only_the_best_preset_has_networks_and_symmetric_trees() -> None:
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_only_the_best_preset_has_networks_and_symmetric_trees(n_classes: int) -> None:
     names = ["network", "long network"]
     for preset, n_rows, wanted in (
         ("best", 20_000, names),
         ("best", 20_001, []),
         ("best", 3000, names),
-        ("best", 2999, []),
+        ("best", 2999, names if n_classes == 3 else []),
+        ("best", 299, []),
         ("balanced", 500, []),
         ("fast", 500, []),
     ):
-        found = [e.name for e in choose_entries(None, None, n_rows, preset=preset)]
+        found = [e.name for e in choose_entries(None, None, n_rows, n_classes=n_classes, preset=preset)]
         assert [name for name in found if "network" in name] == wanted
         assert ("symmetric boosting" in found) == (preset == "best" and n_rows >= 3000)
+        assert ("random boosting" in found) == (preset == "best")
+        assert ("large kernel" in found) == (preset == "best" and n_classes == 3 and 1000 < n_rows <= 20_000)
     assert [e.name for e in choose_entries(names, None, 50_000)] == names
+
+
+def test_networks_come_before_what_a_budget_may_leave_out() -> None:
     order = [e.name for e in PORTFOLIO]
-    assert order.index("network") < order.index("shallow boosting")  # which a time budget may leave out
-    assert order[-1] == "long network"
+    assert order.index("long network") < order.index("large kernel") < order.index("shallow boosting")
+
+
+def test_long_networks_of_several_classes_are_wide() -> None:
+    entry = next(e for e in PORTFOLIO if e.name == "long network")
+    for n_classes, hidden in ((0, (128, 128)), (2, (128, 128)), (3, (256, 256))):
+        context = FitContext(n_classes, [], 4, grouped=False, own_folds=False, n_jobs=1, seed=0)
+        assert context.make_member(entry, 1).hidden == hidden
 
 
 def test_epochs_that_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,16 +161,15 @@ def test_epochs_that_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = next(e for e in PORTFOLIO if e.name == "long network")
     network, training = NeuralMember(False, n_epochs=48), Timed(X, VALUES)
     pilots = 3.0 + 2.0 + 3.0 + 6.0
-    for n_folds, most, n_jobs, left, wanted in (
-        (10, 3, 1, 1e9, (3, 48)),
-        (10, 3, 2, 5 * 2 * (3.0 + 96.0), (2, 48)),
-        (9, 3, 2, 5 * 2 * (3.0 + 96.0) - 1.0, (1, 48)),
-        (10, 1, 1, 1e9, (1, 48)),
-        (10, 3, 2, 5 * (3.0 + 20.0), (1, 10)),
-        (10, 3, 1, 1.0, (1, 1)),
+    for n_fits, n_jobs, left, wanted in (
+        (10, 1, 1e9, 48),
+        (10, 2, 5 * (3.0 + 96.0), 48),
+        (9, 2, 5 * (3.0 + 96.0) - 1.0, 47),
+        (10, 2, 5 * (3.0 + 20.0), 10),
+        (10, 1, 1.0, 1),
     ):
         clock.now = 0.0
-        assert afford_repeats(network, training, {}, n_folds, most, n_jobs, pilots + left) == wanted
+        assert afford_epochs(network, training, {}, n_fits, n_jobs, pilots + left) == wanted
     for left, possible in ((pilots + 150.0, True), (pilots + 149.0, False), (-1.0, False)):
         clock.now = 0.0
         assert has_time(entry, network, training, {}, 10, [0.0, 0.5], left) == possible

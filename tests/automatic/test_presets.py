@@ -37,7 +37,7 @@ def test_the_default_is_balanced() -> None:
 
 def test_entries_of_presets() -> None:
     def list_names(preset: str, views: tuple[str, ...] = ("table",), n_rows: int = 1001) -> list[str]:
-        return [e.name for e in choose_entries(None, None, n_rows, classify=False, views=views, preset=preset)]
+        return [e.name for e in choose_entries(None, None, n_rows, n_classes=0, views=views, preset=preset)]
 
     assert list_names("fast") == ["boosting", "extra trees", "linear"]
     assert list_names("fast", n_rows=1000) == ["boosting", "extra trees", "linear", "kernel"]
@@ -88,6 +88,8 @@ def test_networks_are_repeated_on_more_rows(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("committee.automatic.presets._MANY_ROWS", 100)
     model = CommitteeClassifier(preset="best", portfolio=["network", "linear"], random_state=0).fit(X, Y)
     assert [len(one.models) for one in model.estimators_ if hasattr(one, "models")] == [30]
+    # A budget that leaves time has the same first three orders.
+    monkeypatch.setattr("committee.automatic.further_divisions.MOST_DIVISIONS", 3)
     again = CommitteeClassifier(preset="best", portfolio=["network", "linear"], random_state=0, time_budget=1e6)
     np.testing.assert_array_equal(again.fit(X, Y).predict_proba(X), model.predict_proba(X))
 

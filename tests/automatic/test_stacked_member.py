@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from committee import CommitteeClassifier, CommitteeRegressor, load, save
-from committee.automatic import base, stacked_member
+from committee.automatic import portfolio_fits, stacked_member
 from committee.automatic.presets import PRESETS
 from committee.automatic.stacked_member import StackedMember, make_stack
 from committee.ensembles.combining.out_of_fold import MemberFit
@@ -34,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         changed: Any = {**PRESETS, "best": preset} if where.endswith("PRESETS") else lambda name, n_rows: preset
         monkeypatch.setattr(where, changed)
     monkeypatch.setattr(stacked_member, "_MIN_ROWS", 300)
-    monkeypatch.setattr(base, "_MIN_PARALLEL_ROWS", 100)
+    monkeypatch.setattr(portfolio_fits, "_MIN_PARALLEL_ROWS", 100)
 
 
 def fit(classify: bool, y: Any = None, **params: Any) -> Any:

@@ -115,7 +115,7 @@ def test_other_members_get_their_time_beside_boosting(monkeypatch: pytest.Monkey
     """By a clock on which a call takes a hundredth of a second: half of the time is for those after boosting."""
     ticks = iter(range(10**9))
     fake = SimpleNamespace(perf_counter=lambda: 0.01 * next(ticks))
-    for module in ("base", "stages", "time_limits"):
+    for module in ("base", "portfolio_fits", "further_divisions", "stacked_member", "stages", "time_limits"):
         monkeypatch.setattr(f"committee.automatic.{module}.time", fake)
     model = CommitteeRegressor(portfolio=["boosting", "extra trees", "linear"], time_budget=5.0, random_state=0)
     model.fit(X[:150], Y[:150])

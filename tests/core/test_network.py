@@ -46,7 +46,7 @@ def test_steps_have_the_bits_of_the_twin(hidden: list[int], n_classes: int) -> N
 
 
 def test_forms_for_other_instructions() -> None:
-    """A step of four rows and vectors of eight on x86-64; rows and columns are left over."""
+    """Steps of four and of eight rows on x86-64, vectors of eight and of sixteen; rows and columns are left over."""
     table, target, weights = draw_rows(203, 21, 3)
 
     def train(most: str) -> list[bytes]:
@@ -58,7 +58,7 @@ def test_forms_for_other_instructions() -> None:
         finally:
             testing.limit_instructions("avx512")
 
-    assert train("plain") == train("avx2")
+    assert train("plain") == train("avx2") == train("avx512")
 
 
 def test_a_network_learns() -> None:

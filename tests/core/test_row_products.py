@@ -36,7 +36,7 @@ def test_bits_are_those_of_the_twin(n_rows: int, n_columns: int, n_others: int, 
     rng = np.random.default_rng(n_rows + 100 * n_columns + 10_000 * n_others)
     rows, others = rng.normal(size=(n_rows, n_columns)), rng.normal(size=(n_others, n_columns)).astype(dtype)
     wanted = multiply_one_by_one(rows, others)
-    for most in ("plain", "avx2"):
+    for most in ("plain", "avx2", "avx512"):
         testing.limit_instructions(most)
         np.testing.assert_array_equal(multiply_rows(rows, others), wanted)
 

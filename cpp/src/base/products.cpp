@@ -145,11 +145,52 @@ void multiply_panel_avx2(ProductTile<Number> tile, std::size_t n_rows) {
   }
   multiply_panel<Number, kPanelVectors>(tile, n_rows - r);
 }
+
+// Eight rows of a wide panel, which is one vector.
+constexpr std::size_t kTallRows = 8;
+COMMITTEE_AVX512 void multiply_eight_avx512(const ProductTile<float>& tile) {
+  __m512 sums[kTallRows];
+  for (auto& sum : sums) sum = _mm512_setzero_ps();
+  const float *a = tile.a, *b = tile.panel;
+  for (std::size_t k = 0; k < tile.n_inner; ++k) {
+    const __m512 across = _mm512_loadu_ps(b);
+    for (std::size_t r = 0; r < kTallRows; ++r)
+      sums[r] = _mm512_add_ps(sums[r], _mm512_mul_ps(_mm512_set1_ps(a[r * tile.row_step]), across));
+    a += tile.inner_step;
+    b += kPanelWidth<float>;
+  }
+  for (std::size_t r = 0; r < kTallRows; ++r) _mm512_storeu_ps(tile.c + r * tile.c_step, sums[r]);
+}
+
+COMMITTEE_AVX512 void multiply_eight_avx512(const ProductTile<double>& tile) {
+  __m512d sums[kTallRows];
+  for (auto& sum : sums) sum = _mm512_setzero_pd();
+  const double *a = tile.a, *b = tile.panel;
+  for (std::size_t k = 0; k < tile.n_inner; ++k) {
+    const __m512d across = _mm512_loadu_pd(b);
+    for (std::size_t r = 0; r < kTallRows; ++r)
+      sums[r] = _mm512_add_pd(sums[r], _mm512_mul_pd(_mm512_set1_pd(a[r * tile.row_step]), across));
+    a += tile.inner_step;
+    b += kPanelWidth<double>;
+  }
+  for (std::size_t r = 0; r < kTallRows; ++r) _mm512_storeu_pd(tile.c + r * tile.c_step, sums[r]);
+}
+
+template <class Number>
+void multiply_panel_avx512(ProductTile<Number> tile, std::size_t n_rows) {
+  std::size_t r = 0;
+  for (; r + kTallRows <= n_rows; r += kTallRows) {
+    multiply_eight_avx512(tile);
+    tile.skip_rows(kTallRows);
+  }
+  multiply_panel_avx2(tile, n_rows - r);
+}
 #endif
 
 template <class Number>
 void multiply_wide(const ProductTile<Number>& tile, std::size_t n_rows) {
 #if defined(COMMITTEE_AVX2)
+  if (may_use(Instructions::avx512)) return multiply_panel_avx512(tile, n_rows);
   if (may_use(Instructions::avx2)) return multiply_panel_avx2(tile, n_rows);
 #endif
   multiply_panel<Number, kPanelVectors>(tile, n_rows);

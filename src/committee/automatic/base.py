@@ -7,27 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
-from scipy.sparse import issparse
 
-from committee.automatic.baseline_members import BaselineMember
 from committee.automatic.combination import MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
-from committee.automatic.extra_members import list_extra_entries, make_extra_member
 from committee.automatic.fold_plan import divide_groups, divide_rows
 from committee.automatic.formulas import CommitteeFormulaMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
-from committee.automatic.leaderboard import format_best_score, make_leaderboard
-from committee.automatic.log_scale import back_transform
-from committee.automatic.neural_member import NeuralMember
-from committee.automatic.portfolio import PORTFOLIO, PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
+from committee.automatic.leaderboard import make_leaderboard
+from committee.automatic.portfolio import PORTFOLIO, FitContext
+from committee.automatic.portfolio_fits import PortfolioFitsMixin
 from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
-from committee.automatic.stacked_member import SecondLayerMixin
-from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
-from committee.automatic.time_limits import afford_repeats, afford_trees, find_member_deadline, has_time
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
 from committee.base import CommitteeEstimator, not_fitted_error, resolve_seed
@@ -38,11 +30,10 @@ from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.data.rows import collect_table, select_rows
 from committee.data.targets import has_several_columns
-from committee.ensembles.combining.member_predictions import align_classes, predict_member, sum_weighted
-from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows, predict_out_of_fold
+from committee.ensembles.combining.member_predictions import predict_member, sum_weighted
+from committee.ensembles.combining.out_of_fold import MemberFit, find_predicted_rows
 from committee.ensembles.combining.training_set import TrainingSet
-from committee.ensembles.fit_callbacks import FitCallbacksMixin, should_stop
-from committee.ensembles.progress import show_progress
+from committee.ensembles.fit_callbacks import FitCallbacksMixin
 from committee.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -70,13 +61,10 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseCommittee"]
 
-_MIN_PARALLEL_ROWS = 1000
-"""Rows from which folds are fitted on a thread each."""
-
 
 class BaseCommittee(
     SeveralTargetsMixin,
-    SecondLayerMixin,
+    PortfolioFitsMixin,
     DistillationMixin,
     CommitteeFormulaMixin,
     FitCallbacksMixin,
@@ -162,11 +150,17 @@ class BaseCommittee(
         present = PresentRows.find(given_rows)
         training, target = present.select_training(given_rows), present.select_target(target)
         preset = find_preset(self.preset, training.n_rows)
-        repeats, further = range(preset.n_repeats), range(preset.n_repeats, preset.network_repeats)
-        folds = present.renumber(self._plan_folds(given_rows, seed, repeats))
+
+        def divide(*repeats: int) -> Folds:
+            return present.renumber(self._plan_folds(given_rows, seed, repeats))
+
+        folds = divide(*range(preset.n_repeats))
         context = self._make_context(dataset, training, seed, given.deadline)
-        if further and self.cv is None and given_rows.groups is None:
-            context = replace(context, further_folds=present.renumber(self._plan_folds(given_rows, seed, further)))
+        # In other orders rows have other folds, unless each of them is one.
+        if self.cv is None and given_rows.groups is None and training.n_rows > preset.n_folds:
+            # A budget is first spent on all members once.
+            further = range(preset.n_repeats, preset.network_repeats if given.deadline is None else 0)
+            context = replace(context, divide=divide, further_folds=divide(*further) if further else [])
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         views = make_views(training, present.select(with_words), context.classify)
         members, seconds = self._fit_portfolio(views, folds, context, combiner)
@@ -191,8 +185,7 @@ class BaseCommittee(
         if not len(rows):
             raise DataError("No row has an out-of-fold prediction from every member; use other folds.")
         predictions: FloatArray = np.stack([np.where(known[:, None], one.predictions, 0.0) for one in members])
-        # The constant prior changes no ranking and few votes, so that other metrics might add it without effect.
-        first = 0 if self.metric is None or len(members) == 1 else 1
+        first = self._find_first(members)
         weights = np.zeros(len(members))
         latencies = None
         if self.max_latency_us is not None:
@@ -222,6 +215,19 @@ class BaseCommittee(
             "nested": nested,
             **({} if context.classify else {"_oof_errors": _rank_nested_errors(training, nested)}),
         }
+
+    def _find_first(self, members: list[MemberFit]) -> int:
+        """The first member that may have weight: the constant prior changes no ranking and few votes of a metric."""
+        return 0 if self.metric is None or len(members) == 1 else 1
+
+    def _weigh_all(self, members: list[MemberFit], combiner: MemberCombiner) -> FloatArray:
+        """Weights of the members without a limit of latency; none if no row has all predictions."""
+        known = find_predicted_rows(members)
+        weights, first = np.zeros(len(members)), self._find_first(members)
+        if known.any():
+            predictions = np.stack([np.where(known[:, None], one.predictions, 0.0) for one in members[first:]])
+            weights[first:] = combiner.fit_weights(predictions, np.flatnonzero(known))
+        return weights
 
     def _weight_members(
         self,
@@ -325,137 +331,6 @@ class BaseCommittee(
         if training.groups is not None:
             return divide_groups(training, kept, preset)
         return divide_rows(training.y, kept, preset, repeats, seed, classify=classify)
-
-    # Fits.
-
-    def _fit_portfolio(
-        self,
-        views: dict[View, TrainingSet],
-        folds: Folds,
-        context: FitContext,
-        combiner: MemberCombiner,
-    ) -> tuple[list[MemberFit], list[float]]:
-        """Fit one entry after the other while the budget lasts; the members, and the seconds of each."""
-        training = views["table"]
-        entries = self._choose_entries(training, context, tuple(views))
-        members: list[MemberFit] = []
-        seconds: list[float] = []
-        spent: list[float] = []
-        losses: list[float] = []
-        last = len(entries) - 1 if not self._has_second_layer(context) else -1
-        with show_progress("Committee", len(entries), verbose=int(self.verbose), estimator=self) as on_progress:
-            for number, entry in enumerate(entries):
-                begun = time.perf_counter()
-                if should_stop(on_progress):
-                    return members, seconds
-                if number > 1 and context.deadline is not None:
-                    estimator, params = self._make_estimator(entry, number, views[entry.view], context)
-                    n_fits = context.count_fits(entry, len(folds))
-                    with limit_blas():
-                        if not has_time(entry, estimator, views[entry.view], params, n_fits, spent, context.deadline):
-                            if entry.source == "bags":
-                                continue  # what follows a network may take less time
-                            break
-                limit = find_member_deadline(context.deadline, begun, is_last=number == last)
-                # Losses of logarithms and of values cannot be compared, nor losses with another metric.
-                comparable = losses if self.metric is None and entry.view != "logs" else []
-                schedule = replace(plan_schedule(training, context, comparable), deadline=limit)
-                fitted = self._fit_entry(entry, number, views[entry.view], folds, context, schedule)
-                if entry.view == "logs":
-                    fitted = [back_transform(one, training) for one in fitted]
-                losses.append(min(measure_loss(one.predictions, training, context.classes) for one in fitted))
-                members += fitted
-                seconds += [time.perf_counter() - begun] * len(fitted)
-                spent.append(seconds[-1])
-                if on_progress is not None:
-                    on_progress(number + 1, entry.name + format_best_score(fitted, combiner))
-        self._fit_second_layer(members, seconds, training, folds, context)
-        return members, seconds
-
-    def _choose_entries(
-        self, training: TrainingSet, context: FitContext, views: tuple[View, ...]
-    ) -> list[PortfolioEntry]:
-        entries = [PRIOR]
-        if context.n_classes != 1:
-            n_sparse = int(np.prod(training.X.shape, dtype=float)) if issparse(training.X) else 0
-            entries += choose_entries(
-                self.portfolio,
-                self.n_members,
-                training.n_rows,
-                n_sparse,
-                classify=context.classify,
-                views=views,
-                preset=self.preset,
-            )
-            extra = list_extra_entries(
-                self.extra_members,
-                classify=context.classify,
-                weighted=training.weights is not None,
-                owner=type(self).__name__,
-            )
-            # They are wanted for certain: a time budget ends the others first.
-            entries = entries + extra if self.time_budget is None else [PRIOR, *extra, *entries[1:]]
-        if self.time_budget is None:
-            # Cheap members first: boosting stops early if it cannot compete with them.
-            entries.sort(key=lambda entry: entry.source == "stages")
-        return entries
-
-    def _make_estimator(
-        self, entry: PortfolioEntry, number: int, training: TrainingSet, context: FitContext
-    ) -> tuple[Any, dict[str, object]]:
-        """The estimator of an entry, not fitted, and further arguments of its fits."""
-        params: dict[str, object] = {} if training.weights is None else {"sample_weight": training.weights}
-        if entry.estimator is None:
-            return context.make_member(entry, number), params
-        return make_extra_member(entry.estimator, context.seed, number), params
-
-    def _fit_entry(
-        self,
-        entry: PortfolioEntry,
-        number: int,
-        training: TrainingSet,
-        folds: Folds,
-        context: FitContext,
-        schedule: BoostingSchedule,
-    ) -> list[MemberFit]:
-        """The member of an entry, or one for each stage of boosting."""
-        uses_folds = context.uses_folds(entry)
-        estimator, params = self._make_estimator(entry, number, training, context)
-        is_network = isinstance(estimator, NeuralMember)
-        if entry.source == "oob" and schedule.deadline is not None:
-            n_fits = context.count_fits(entry, len(folds))
-            estimator.set_params(n_estimators=afford_trees(estimator, training, params, n_fits, schedule.deadline))
-        one = MemberFit(entry.name, estimator, "predict_proba" if context.classify else "predict", params)
-        # Folds of the engine's estimators are fitted in parallel, each on one thread; other estimators use threads
-        # within a fit.
-        serial = (
-            entry.estimator is not None
-            or not uses_folds
-            or (isinstance(estimator, BaselineMember) and not is_network)
-            or training.n_rows < _MIN_PARALLEL_ROWS
-        )
-        n_jobs = 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        n_folds, folds = len(folds), [*folds, *(context.further_folds if entry.source == "bags" else [])]
-        if is_network and schedule.deadline is not None:
-            most = len(folds) // n_folds
-            found = afford_repeats(estimator, training, params, n_folds, most, n_jobs, schedule.deadline)
-            folds = folds[: n_folds * found[0]]
-            estimator.set_params(n_epochs=found[1])
-        elif n_jobs > 1 and not is_network:
-            estimator.set_params(n_jobs=1)
-        # Sums in BLAS depend on the number of threads, and results must not: it gets one.
-        with parallel_config(backend="threading"), limit_blas():
-            if entry.source == "stages":
-                return boost_in_stages(one, training, folds, context.classes, schedule, n_jobs)
-            if entry.source == "loo" and not uses_folds:
-                one.fitted = training.fit_member(estimator, None, params)
-                one.predictions = one.fitted.pop_loo_predictions()
-            else:
-                options: dict[str, Any] = {"refit": entry.source != "bags", "out_of_bag": not uses_folds}
-                predict_out_of_fold(training, [one], folds, context.classes, **options, n_jobs=n_jobs)
-        if context.classes is not None and not uses_folds:
-            one.predictions = align_classes(one.predictions, one.fitted, context.classes)
-        return [one]
 
     def _set_fitted(self, dataset: Dataset, fitted: dict[str, Any]) -> None:
         schema, target = dataset.schema, dataset.target

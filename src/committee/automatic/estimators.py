@@ -36,11 +36,11 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
     """An AutoML estimator that selects, fits and weights models within a time budget.
 
     The portfolio has gradient boosting, extra-trees and forests; a linear model, a kernel machine, nearest neighbours
-    and naive Bayes on encoded features, with the preset ``"best"`` also symmetric boosting, networks and a second
-    layer; linear and naive Bayes models of the words in columns of text. Each model predicts rows that it was not
-    fitted on, out of fold or out of bag. Greedy selection [Caruana2004] or convex weights
-    combine these predictions, and the prediction is the weighted mean of the members' probabilities. The score on new
-    rows is estimated by nested cross-validation, with weights that are fitted without the predicted rows.
+    and naive Bayes on encoded features; with the preset ``"best"`` also boosting with random thresholds and of
+    symmetric trees, networks and a second layer; linear and naive Bayes models of the words in columns of text. Each
+    model predicts rows that it was not fitted on, out of fold or out of bag. Greedy selection [Caruana2004] or convex
+    weights combine these predictions, and the prediction is the weighted mean of the members' probabilities. The score
+    on new rows is estimated by nested cross-validation, with weights that are fitted without the predicted rows.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, softmax
 from committee.automatic.encoding import fit_encoding
-from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowFunction
+from committee.engines.formula import Arithmetic, ConstantTerm, LinearTerm, RowFunction, TableRow
 from committee.engines.row_products import multiply_rows
 from committee.losses import apply_exp, apply_log
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from committee.engines.formula import FormulaTerm
+    from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.typing import FloatArray
 
-__all__ = ["KernelMember"]
+__all__ = ["FoldKernelMember", "KernelMember"]
 
-_N_LANDMARKS = 600
+_N_LANDMARKS, _N_FOLD_LANDMARKS = 600, 2400
 _TRIAL_SHARE = 4
 """A fourth of the landmarks is used while the width is chosen."""
 _WIDTHS = (0.05, 0.15, 0.5, 1.5)
@@ -108,6 +108,32 @@ class KernelMember(BaselineMember):
 
     def _link(self, scores: FloatArray) -> FloatArray:
         return softmax(self.slope_ * scores) if self.classify else scores
+
+
+class FoldKernelMember(KernelMember):
+    """A kernel of more landmarks, to be fitted in folds: leave-one-out predictions of landmarks are too good.
+
+    Parameters
+    ----------
+    classify, categories
+        As in `BaselineMember`.
+    n_landmarks : int, default=2400
+        The most landmarks; a fit takes the cube of their number.
+    """
+
+    n_landmarks = _N_FOLD_LANDMARKS
+
+    def __init__(self, classify: bool, categories: Sequence[int] = (), n_landmarks: int = _N_FOLD_LANDMARKS) -> None:
+        super().__init__(classify, categories, n_landmarks)
+
+    def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        super()._fit(X, y_true, counts)
+        self.pop_loo_predictions()
+        self.n_columns_ = int(X.shape[1])
+
+    def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
+        """What the member computes for a row; the mean of the folds' models asks for it without one."""
+        return super().to_formula(TableRow(self.n_columns_) if row is None else row)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NeuralMember"]
 
-_HIDDEN = (128, 128)
+_HIDDEN: tuple[int, ...] = (128, 128)
 _N_PIECES, _MAX_PIECES = 32, 256
 """Pieces of a number, and of all of them together: a column has fewer in a wide table."""
 _N_EPOCHS, _MAX_USES, _LEAST_EPOCHS = 16, 400_000, 8
@@ -47,7 +47,7 @@ _RATE, _DROPOUT, _WEIGHT_DECAY = 6e-3, 0.3, 1.0
 
 
 class NeuralMember(BaselineMember):
-    """A network of two hidden layers; probabilities are the softmax of its outputs.
+    """A network of hidden layers; probabilities are the softmax of its outputs.
 
     Parameters
     ----------
@@ -63,10 +63,12 @@ class NeuralMember(BaselineMember):
         The share of units that are left out of a step.
     weight_decay : float, default=1.0
         By how much weights shrink in a step, in learning rates.
+    hidden : tuple of int, default=(128, 128)
+        Units of the hidden layers, multiples of four.
     """
 
     # Of members from model files, which do not hold them.
-    seed, n_epochs, rate, dropout, weight_decay = 0, _N_EPOCHS, _RATE, _DROPOUT, _WEIGHT_DECAY
+    seed, n_epochs, rate, dropout, weight_decay, hidden = 0, _N_EPOCHS, _RATE, _DROPOUT, _WEIGHT_DECAY, _HIDDEN
 
     def __init__(
         self,
@@ -77,9 +79,10 @@ class NeuralMember(BaselineMember):
         rate: float = _RATE,
         dropout: float = _DROPOUT,
         weight_decay: float = _WEIGHT_DECAY,
+        hidden: tuple[int, ...] = _HIDDEN,
     ) -> None:
         super().__init__(classify, categories)
-        self.seed, self.n_epochs = seed, n_epochs
+        self.seed, self.n_epochs, self.hidden = seed, n_epochs, hidden
         self.rate, self.dropout, self.weight_decay = rate, dropout, weight_decay
 
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
@@ -98,7 +101,7 @@ class NeuralMember(BaselineMember):
             self._encode(X),
             (target - centre) / scale,
             counts,
-            _HIDDEN,
+            self.hidden,
             n_classes=y_true.shape[1] if self.classify else 0,
             n_epochs=min(self.n_epochs, max(_LEAST_EPOCHS, _MAX_USES // len(X))),
             batch_rows=min(_BATCH_ROWS, max(1, len(X) // _LEAST_BATCHES)),

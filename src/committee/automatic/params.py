@@ -25,10 +25,12 @@ PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
     "models in two of four folds; up to 1,000 rows in all four, and the kernel. ``'balanced'``: the portfolio, five "
-    "folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, from 3,000 rows "
-    "on networks (in three times ten folds as well) and boosting of symmetric trees; from 2,000 rows on a second "
+    "folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, boosting with "
+    "random thresholds, from 3,000 rows on boosting of symmetric trees and networks (in three times ten folds as well; "
+    "of more than two classes from 300 rows on, and above 1,000 rows a large kernel); from 2,000 rows on a second "
     "layer, extra-trees and boosting of the table and the other models' predictions, unless ``portfolio`` or "
-    "``n_members`` is given. "
+    "``n_members`` is given. What a time budget leaves is spent on the folds of up to six orders for members with "
+    "weight, unless there are groups, ``cv`` or ``max_latency_us``. "
     "``portfolio`` and ``cv`` take precedence.",
 ]
 ExtraMembers: TypeAlias = Annotated[
@@ -55,7 +57,8 @@ TimeBudget: TypeAlias = Annotated[
     Interval(0.0, None, closed="neither"),
     "Seconds in which the fit is expected to end, by the time of a few rounds, trees or rows of each model: rounds of "
     "boosting, trees of forests and epochs of networks become fewer, to at most half of the time that is left while "
-    "other models follow, and the fit ends before a model that would take too long. A few rounds of the first model "
+    "other models follow (three quarters of the budget where a second layer follows), and the fit ends before a model "
+    "that would take too long. A few rounds of the first model "
     "are always fitted. None: no limit.",
 ]
 CommitteeMetric: TypeAlias = Annotated[
@@ -72,7 +75,8 @@ Portfolio: TypeAlias = Annotated[
     Sequence[str] | None,
     "Names of the models to fit, in that order. None: all that suit the table: "
     + ", ".join(entry.name for entry in PORTFOLIO)
-    + ". Networks with the preset ``'best'`` only, from 3,000 rows; they, kernel and neighbours up to 20,000 rows; "
+    + ". Networks, the large kernel, random and symmetric boosting with the preset ``'best'`` only; networks, kernels "
+    "and neighbours up to 20,000 rows; "
     "models that need a dense table not on sparse tables of over 1e8 cells; those of words if there are texts; of "
     "logs, in place of shallow boosting, if values are positive with a long tail.",
 ]

@@ -30,7 +30,7 @@ import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, LinearMember, NeighbourMember, PriorMember
 from committee.automatic.bayes_member import BayesMember
-from committee.automatic.kernel_member import KernelMember
+from committee.automatic.kernel_member import FoldKernelMember, KernelMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.presets import PRESETS, Preset, find_preset
 from committee.automatic.stages import BoostingSchedule
@@ -47,7 +47,7 @@ from committee.ensembles.forest.estimators import (
 from committee.exceptions import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from committee.automatic.views import View
     from committee.data.folds import Folds
@@ -56,13 +56,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PORTFOLIO", "PRIOR", "FitContext", "PortfolioEntry", "choose_entries", "list_stages", "plan_schedule"]
 
-_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000, "network": 20_000, "long network": 20_000}
+_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000, "network": 20_000, "long network": 20_000, "large kernel": 20_000}
 """Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory, a
 network much time."""
-_MIN_SLOW_ROWS = 3000
+_MIN_KERNEL_ROWS = 1000
+"""Rows up to which a kernel of more landmarks is only fitted if it is named, as with two classes or values."""
+_MIN_SLOW_ROWS, _MIN_CLASS_ROWS = 3000, 300
 """Rows below which networks and symmetric boosting are only fitted if they are named: on fewer they did not help on new
-rows."""
-_DENSE_MEMBERS, _MAX_DENSE_CELLS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network"), 1e8
+rows. Networks of more than two classes did."""
+_DENSE_MEMBERS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network", "large kernel")
+_MAX_DENSE_CELLS = 1e8
 """Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
 _WIDE, _WIDE_BINS = 100, 63
 """Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
@@ -133,6 +136,8 @@ class FitContext:
         How much is fitted.
     further_folds : list of (train, test)
         Of other orders of the rows, for members whose source is "bags".
+    divide : callable or None
+        The folds of an order of the rows, by its number; None if there is one only.
     """
 
     n_classes: int
@@ -145,6 +150,7 @@ class FitContext:
     deadline: float | None = None
     preset: Preset = PRESETS["balanced"]
     further_folds: Folds = field(default_factory=list)
+    divide: Callable[[int], Folds] | None = None
 
     @property
     def classify(self) -> bool:
@@ -165,10 +171,11 @@ class FitContext:
         preset = self.preset
         if issubclass(kind, LinearMember) and preset.linear_steps is not None:
             return kind(classify=self.classify, categories=self.categories, max_steps=preset.linear_steps)
-        if issubclass(kind, KernelMember) and preset.n_landmarks is not None and self.n_classes == 2:
+        if kind is KernelMember and preset.n_landmarks is not None and self.n_classes == 2:
             return kind(classify=self.classify, categories=self.categories, n_landmarks=preset.n_landmarks)
         if issubclass(kind, NeuralMember):
-            return kind(classify=self.classify, categories=self.categories, seed=self.seed % (1 << 32), **entry.params)
+            params = {**entry.params, **(_WIDE_LAYERS if entry.name == _LONG_NETWORK and self.n_classes > 2 else {})}
+            return kind(classify=self.classify, categories=self.categories, seed=self.seed % (1 << 32), **params)
         if issubclass(kind, BaselineMember):
             return kind(classify=self.classify, categories=self.categories)
         categories = None if entry.by_code else self.categories or None
@@ -177,7 +184,7 @@ class FitContext:
             params["n_estimators"] = preset.n_trees
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
-            params["learning_rate"] = 0.05 if self.n_classes <= 2 else 0.1
+            params.setdefault("learning_rate", 0.05 if self.n_classes <= 2 else 0.1)
             if self.n_columns >= _WIDE:
                 params["max_bins"] = _WIDE_BINS
             params.update(preset.boosting)
@@ -204,10 +211,14 @@ _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
 _FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned", "max_features": FEATURE_SHARE, "growth": "leaf"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
-_SYMMETRIC = "symmetric boosting"
+_SYMMETRIC, _RANDOM = "symmetric boosting", "random boosting"
+_LONG_NETWORK, _LARGE_KERNEL = "long network", "large kernel"
 _SYMMETRIC_TREES = {**_FIXED_ROUNDS, "growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0}
 _NETWORK = (NeuralMember, NeuralMember)
 _LONG = {"n_epochs": 48, "rate": 1e-2, "dropout": 0.1, "weight_decay": 0.3}
+_WIDE_LAYERS = {"hidden": (256, 256), "dropout": 0.2}
+"""Of a long network with more than two classes; others gain nothing by three times the work."""
+_RANDOM_SPLITS = {**_FIXED_ROUNDS, "splitter": "random", "max_features": None}
 _BAGGED = {"n_estimators": 150, "bootstrap": True}
 
 PORTFOLIO = (
@@ -218,14 +229,16 @@ PORTFOLIO = (
     PortfolioEntry("linear", (LinearMember, LinearMember), "folds"),
     PortfolioEntry("kernel", (KernelMember, KernelMember), "loo"),
     PortfolioEntry("network", _NETWORK, "bags"),
+    PortfolioEntry(_LONG_NETWORK, _NETWORK, "bags", _LONG),
+    PortfolioEntry(_LARGE_KERNEL, (FoldKernelMember, None), "bags"),
     PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
     PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     PortfolioEntry("forest", _FOREST, "oob", _BAGGED),
     PortfolioEntry("boosting by code", _BOOSTING, "stages", {**_FIXED_ROUNDS, "max_leaf_nodes": 12}, by_code=True),
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
+    PortfolioEntry(_RANDOM, _BOOSTING, "stages", _RANDOM_SPLITS),
     PortfolioEntry(_SYMMETRIC, _BOOSTING, "stages", _SYMMETRIC_TREES),
-    PortfolioEntry("long network", _NETWORK, "bags", _LONG),
 )
 
 
@@ -266,7 +279,7 @@ def choose_entries(
     n_rows: int,
     n_sparse: int = 0,
     *,
-    classify: bool = True,
+    n_classes: int = 2,
     views: Collection[str] = ("table",),
     preset: str = "balanced",
 ) -> list[PortfolioEntry]:
@@ -282,8 +295,8 @@ def choose_entries(
         Rows of the table.
     n_sparse : int, default=0
         Cells of a sparse table, empty ones included.
-    classify : bool, default=True
-        Whether classes are predicted.
+    n_classes : int, default=2
+        Number of classes; 0 for values.
     views : collection of str, default=("table",)
         The views that the table has.
     preset : str, default="balanced"
@@ -294,7 +307,7 @@ def choose_entries(
     >>> [entry.name for entry in choose_entries(["forest", "linear"], 1, 100)]
     ['forest']
     """
-    possible = {e.name: e for e in PORTFOLIO if e.kinds[not classify] is not None and e.view in views}
+    possible = {e.name: e for e in PORTFOLIO if e.kinds[n_classes == 0] is not None and e.view in views}
     if names is not None:
         refused = [name for name in names if name not in possible]
         if refused:
@@ -304,8 +317,13 @@ def choose_entries(
     how = find_preset(preset, n_rows)
     if how.names is not None:
         chosen = [e for e in chosen if e.name in how.names]
-    if not how.has_slow or n_rows < _MIN_SLOW_ROWS:
-        chosen = [e for e in chosen if e.source != "bags" and e.name != _SYMMETRIC]
+    if not how.has_slow:
+        chosen = [e for e in chosen if e.source != "bags" and e.name not in (_RANDOM, _SYMMETRIC)]
+    if n_classes <= 2 or n_rows <= _MIN_KERNEL_ROWS:
+        chosen = [e for e in chosen if e.name != _LARGE_KERNEL]
+    if n_rows < _MIN_SLOW_ROWS:
+        has_networks = n_classes > 2 and n_rows >= _MIN_CLASS_ROWS
+        chosen = [e for e in chosen if e.name != _SYMMETRIC and (e.source != "bags" or has_networks)]
     if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]

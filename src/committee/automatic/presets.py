@@ -30,7 +30,7 @@ class Preset:
     n_repeats : int
         How often the rows are divided into folds, each time in another order; once if there are groups.
     network_repeats : int
-        The same for a network of the portfolio, whose means gain most.
+        The same for a network of the portfolio, whose means gain most; not with a time budget, see `fills_budget`.
     rounds : tuple of int or None
         The stages of boosting; None for those of the portfolio.
     n_trees : int or None
@@ -44,9 +44,11 @@ class Preset:
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     has_slow : bool
-        Whether networks and symmetric boosting are fitted.
+        Whether networks, a large kernel, and boosting with random thresholds and of symmetric trees are fitted.
     has_stack : bool
         Whether there is a second layer.
+    fills_budget : bool
+        Whether members are fitted in further divisions into folds while a time budget lasts.
     """
 
     names: tuple[str, ...] | None = None
@@ -62,6 +64,7 @@ class Preset:
     keeps_shallow: bool = False
     has_slow: bool = False
     has_stack: bool = False
+    fills_budget: bool = False
 
 
 #: By name; ``"balanced"`` is the default.
@@ -78,7 +81,13 @@ PRESETS = {
     ),
     "balanced": Preset(),
     "best": Preset(
-        n_folds=10, network_repeats=_N_REPEATS, n_trees=500, keeps_shallow=True, has_slow=True, has_stack=True
+        n_folds=10,
+        network_repeats=_N_REPEATS,
+        n_trees=500,
+        keeps_shallow=True,
+        has_slow=True,
+        has_stack=True,
+        fills_budget=True,
     ),
 }
 

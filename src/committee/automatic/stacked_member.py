@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
+    from committee.automatic.further_divisions import FittedMembers
     from committee.automatic.portfolio import FitContext
     from committee.data.folds import Folds
     from committee.ensembles.combining.out_of_fold import MemberFit
@@ -162,14 +164,13 @@ class SecondLayerMixin:
 
     def _fit_second_layer(
         self: Any,
-        members: list[MemberFit],
-        seconds: list[float],
+        done: FittedMembers,
         training: TrainingSet,
         folds: Folds,
         context: FitContext,
     ) -> None:
-        """Add the members of the second layer, and the seconds of each, while the budget lasts."""
-        stack = make_stack(members, training) if self._has_second_layer(context) else None
+        """Add the members of the second layer while the budget lasts."""
+        stack = make_stack(done.members, training) if self._has_second_layer(context) else None
         for number, entry in enumerate(STACKED if stack is not None else ()):
             assert stack is not None
             begun = time.perf_counter()
@@ -178,9 +179,9 @@ class SecondLayerMixin:
             limit = find_member_deadline(context.deadline, begun, is_last=number == len(STACKED) - 1)
             schedule = BoostingSchedule(STACKED_ROUNDS, limit)
             # The seeds of the first layer are those of lower numbers.
-            fitted = self._fit_entry(entry, _FIRST_NUMBER + number, stack.training, folds, context, schedule)
-            members += [stack.complete(one, context.classes) for one in fitted]
-            seconds += [time.perf_counter() - begun] * len(fitted)
+            found = self._fit_entry(entry, _FIRST_NUMBER + number, stack.training, folds, context, schedule)
+            found.finish = partial(stack.complete, classes=context.classes)
+            done.add(found, begun)
 
     def _has_second_layer(self: Any, context: FitContext) -> bool:
         """Whether the preset has one, and no models are named or counted."""

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from committee.automatic.kernel_member import FoldKernelMember
+
 if TYPE_CHECKING:
     from committee.automatic.portfolio import PortfolioEntry
     from committee.ensembles.combining.training_set import TrainingSet
 
 __all__ = [
     "PILOT_ROUNDS",
-    "afford_repeats",
+    "afford_epochs",
     "afford_trees",
+    "find_first_layer_deadline",
     "find_member_deadline",
     "has_time",
     "limit_rounds",
@@ -33,8 +36,8 @@ _MIN_EPOCHS = 6
 """Of a network; with fewer it is left out."""
 _SAMPLED_ROWS, _LEAST_STEP, _FEW_ROWS = 5000, 4, 4000
 """Members that are fitted as a whole are timed on some 5,000 rows, at most every fourth; not on tables of few rows."""
-_SHARE = 0.5
-"""Part of the remaining time that boosting or a forest may take while other members follow."""
+_SHARE, _SECOND_LAYER_SHARE = 0.5, 0.25
+"""Part of the remaining time that a member may take while others follow, and that is kept for a second layer."""
 _MIN_GROWTH = 1.25
 """Rounds of a further stage, in those that are there, below which it is left out."""
 
@@ -50,6 +53,17 @@ def find_member_deadline(deadline: float | None, now: float, *, is_last: bool) -
     if deadline is None or is_last:
         return deadline
     return now + _SHARE * max(0.0, deadline - now)
+
+
+def find_first_layer_deadline(deadline: float | None, now: float) -> float | None:
+    """When the members below a second layer must end.
+
+    Examples
+    --------
+    >>> find_first_layer_deadline(20.0, 0.0)
+    15.0
+    """
+    return None if deadline is None else deadline - _SECOND_LAYER_SHARE * max(0.0, deadline - now)
 
 
 def limit_rounds(wanted: int, done: int, seconds: float, left: float, *, is_first: bool) -> int:
@@ -104,18 +118,10 @@ def _time_epochs(estimator: Any, training: TrainingSet, params: dict[str, object
     return epoch, max(0.0, first - epoch)
 
 
-def afford_repeats(
-    estimator: Any,
-    training: TrainingSet,
-    params: dict[str, object],
-    n_folds: int,
-    most: int,
-    n_jobs: int,
-    deadline: float,
-) -> tuple[int, int]:
-    """How often the rows are divided into folds, at most so often, and the epochs of a network that ends in time.
-
-    All its epochs come first, then repeats; at least one of each.
+def afford_epochs(
+    estimator: Any, training: TrainingSet, params: dict[str, object], n_fits: int, n_jobs: int, deadline: float
+) -> int:
+    """The epochs of a network that ends in time, at least one; at most those that it has.
 
     Parameters
     ----------
@@ -125,19 +131,16 @@ def afford_repeats(
         The table and its target.
     params : dict
         Further arguments of `fit`.
-    n_folds : int
-        Folds of a repeat.
-    most : int
-        The most repeats.
+    n_fits : int
+        How often it is fitted.
     n_jobs : int
         How many fits run at once.
     deadline : float
         By the clock of `time.perf_counter`.
     """
-    wanted = int(estimator.n_epochs)
     epoch, rest = _time_epochs(estimator, training, params)
-    share = (deadline - time.perf_counter()) / -(-n_folds // n_jobs)
-    return min(most, max(1, int(share / (rest + wanted * epoch)))), min(wanted, max(1, int((share - rest) / epoch)))
+    share = (deadline - time.perf_counter()) / -(-n_fits // n_jobs)
+    return min(int(estimator.n_epochs), max(1, int((share - rest) / epoch)))
 
 
 def has_time(
@@ -152,8 +155,9 @@ def has_time(
     """Whether a member is expected to end in time.
 
     Boosting and forests are cut to the time that is left, and need half of the least time of the members before;
-    networks need time for some epochs in one thread. The others are timed by a fit on a sample of the rows; on few
-    rows, and for members of other libraries, they are expected to take the least time of the members before.
+    networks need time for some epochs. A kernel that is fitted in each fold is timed by one fit. The others are timed
+    by a fit on a sample of the rows; on few rows, and for members of other libraries, they are expected to take the
+    least time of the members before.
 
     Parameters
     ----------
@@ -166,7 +170,7 @@ def has_time(
     params : dict
         Further arguments of `fit`.
     n_fits : int
-        How often it is fitted.
+        How many fits follow one another.
     spent : list of float
         Seconds of the members before, the prior's first.
     deadline : float
@@ -176,6 +180,11 @@ def has_time(
     if entry.source in ("stages", "oob"):
         return now + 0.5 * least <= deadline
     if entry.source == "bags" and now <= deadline:
+        if isinstance(estimator, FoldKernelMember):
+            # A sample has fewer landmarks.
+            training.fit_member(clone(estimator), None, params)
+            after = time.perf_counter()
+            return after + n_fits * (after - now) <= deadline
         epoch, rest = _time_epochs(estimator, training, params)
         return time.perf_counter() + n_fits * (rest + _MIN_EPOCHS * epoch) <= deadline
     if now > deadline or entry.estimator is not None or training.n_rows < _FEW_ROWS:

@@ -65,6 +65,11 @@ def _check_kernel(member: Any) -> None:
     require(isinstance(member.slope_, float), "a kernel has a slope")
 
 
+def _check_fold_kernel(member: Any) -> None:
+    _check_kernel(member)
+    require(is_count(member.n_columns_), "columns are counted")
+
+
 def _check_network(member: Any) -> None:
     columns, n_pieces = member.piece_columns_, len(member.piece_columns_)
     require(is_array(columns, "i", n_pieces) and (columns >= 0).all(), "columns are counted")
@@ -149,6 +154,7 @@ BASELINE_CHECKS: dict[str, Callable[[Any], None]] = {
     "LinearMember": _check_linear,
     "NeighbourMember": _check_neighbours,
     "KernelMember": _check_kernel,
+    "FoldKernelMember": _check_fold_kernel,
     "NeuralMember": _check_network,
     "BayesMember": _check_bayes,
     "WordLinearMember": _check_word_linear,

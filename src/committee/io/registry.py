@@ -109,6 +109,10 @@ _PLAIN = {
     "LinearMember": ("baseline_members", ("encoding_", "coef_", "intercept_")),
     "NeighbourMember": ("baseline_members", ("encoding_", "table_", "goal_", "counts_")),
     "KernelMember": ("kernel_member", ("encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_")),
+    "FoldKernelMember": (
+        "kernel_member",
+        ("n_columns_", "encoding_", "landmarks_", "width_", "coef_", "intercept_", "slope_"),
+    ),
     "NeuralMember": (
         "neural_member",
         ("n_columns_", "encoding_", "piece_columns_", "piece_starts_", "piece_widths_", "coefs_", "intercepts_"),
@@ -117,7 +121,7 @@ _PLAIN = {
     "WordLinearMember": ("word_members", ("n_columns", "encoding_", "coef_", "intercept_")),
     "WordBayesMember": ("word_members", ("n_columns", "logs_", "prior_")),
 }
-_LEAVES_OUT = ("KernelMember", "BayesMember")
+_LEAVES_OUT = ("KernelMember", "FoldKernelMember", "BayesMember")
 STATES |= {
     name: StateClass(
         "committee.automatic." + home,
