@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from committee import GradientBoostingClassifier, GradientBoostingRegressor
+from committee import GradientBoostingClassifier, GradientBoostingRegressor, _core
+from committee.engines.gpu.limits import find_obstacle
 from committee.exceptions import ParameterError
 from committee.losses import LossFunction
-from tests.core.test_boosting import draw_table, start
+from tests.core.test_boosting import bin_table, draw_table, start
 from tests.core.test_symmetric_trees import list_splits
 from tests.naive import boosting as naive
 
@@ -146,3 +148,11 @@ def test_what_does_not_go_with_it_is_refused(other: dict[str, Any], message: str
     X, signal = draw_table(200, 8)
     with pytest.raises(ParameterError, match=message):
         GradientBoostingClassifier(growth="mixed", **other).fit(X, np.digitize(signal, [-0.5, 0.5]))
+
+
+def test_the_gpu_engine_refuses_it_in_a_sentence() -> None:
+    X, _ = draw_table(60, 11)
+    params = _core.BoostingParams()
+    params.mixed = True
+    plan = _core.plan_boosting(bin_table(X), None, _core.Loss.make("squared_error", nan, 1, []), params)
+    assert "growth='symmetric' or 'mixed'" in str(find_obstacle(params, plan, 60))
