@@ -162,7 +162,7 @@ class EngineError(CommitteeError, RuntimeError):
     >>> from committee import GradientBoostingRegressor
     >>> from committee.exceptions import EngineError
     >>> try:
-    ...     GradientBoostingRegressor(ccp_alpha=0.5, engine="gpu").fit([[0.0], [1.0]], [0.0, 1.0])
+    ...     GradientBoostingRegressor(n_estimators=2, ccp_alpha=0.5, engine="gpu").fit([[0.0], [1.0]], [0.0, 1.0])
     ... except EngineError as error:
     ...     print(error)
     The GPU engine does not support pruning (ccp_alpha) yet. Set engine='cpu'.

@@ -155,4 +155,4 @@ def test_the_gpu_engine_refuses_it_in_a_sentence() -> None:
     params = _core.BoostingParams()
     params.mixed = True
     plan = _core.plan_boosting(bin_table(X), None, _core.Loss.make("squared_error", nan, 1, []), params)
-    assert "growth='symmetric' or 'mixed'" in str(find_obstacle(params, plan, 60))
+    assert "mixed growth" in str(find_obstacle(params, plan, 60))

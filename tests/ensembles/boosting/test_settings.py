@@ -104,7 +104,7 @@ def test_other_growth_and_written_numbers_of_features_are_left_alone() -> None:
         ({"multi_strategy": "multi_output_tree"}, "leaf"),
         ({"subsample": 0.8}, "leaf"),
         ({"early_stopping": "oob"}, "leaf"),
-        ({"engine": "gpu"}, "leaf"),
+        ({"engine": "gpu"}, "mixed"),
     ],
     ids=str,
 )

@@ -17,7 +17,8 @@ def find_obstacle(params: BoostingParams, plan: BoostingPlan, n_rows: int) -> st
     """Why these trees cannot be grown on the GPU; None if they can."""
     obstacles = {
         "one tree with vector leaves for all outputs": params.vector_leaves,
-        "symmetric trees (growth='symmetric' or 'mixed')": params.symmetric or params.mixed,
+        "symmetric trees (growth='symmetric')": params.symmetric,
+        "mixed growth (the tuned growth on few rows, unless growth='leaf')": params.mixed,
         "random thresholds (splitter='random')": params.random_thresholds,
         "pruning (ccp_alpha)": params.ccp_alpha > 0.0,
         "8 million features and more": len(plan.n_bins) >= _MOST_FEATURES,

@@ -214,7 +214,7 @@ def _may_alternate(model: Any) -> bool:
     """Whether nothing was asked for that mixed growth does not have, or that was not tuned with it."""
     plain = model.boosting == "plain" and model.splitter == "best" and model.multi_strategy == "one_output_per_tree"
     out_of_bag = model.early_stopping == "oob" or not _is(model.subsample, "auto")
-    return plain and not out_of_bag and model.engine != "gpu"
+    return plain and not out_of_bag
 
 
 def list_tree_params(model: Any, settings: BoostingSettings, dataset: Dataset) -> dict[str, Any]:
