@@ -100,5 +100,8 @@ def test_blocks_check_what_they_are_given() -> None:
     block.assign((0, 3, False, []))
     with pytest.raises(ValueError, match="for each class"):
         block.multiply(np.ones((2, 2)), [1.0], [1.0])
+    driver = _core.StumpDriver(mapper, 2, "gini", 1, 50.0)
+    with pytest.raises(ValueError, match="found last"):
+        driver.plan(np.ones((2, 2)), np.ones((2, 2, 2), dtype=np.int64))
     with pytest.raises(ValueError, match="these columns and classes"):
         _core.StumpDriver(mapper, 3, "gini", 1, 50.0).find(block.histograms)

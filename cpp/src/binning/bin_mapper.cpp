@@ -44,10 +44,11 @@ ColumnBins describe_categories(u32 n_levels, bool has_missing) {
 namespace {
 
 constexpr double kMinValuesPerThread = 65'536;  // sorting them takes about a millisecond
-constexpr double kManyValues = 4e6;
+constexpr std::size_t kMuchMemory = std::size_t{64} << 20;
 
 // The C library keeps what a thread has freed for that thread; the peak of a fit would carry what
-// sorting many values took, megabytes a thread, to its end.
+// sorting many values took, megabytes a thread, to its end. But it gives back all that is free,
+// also the memory of an earlier model, and to touch new pages took a twentieth of a fit of forests.
 void return_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
@@ -173,7 +174,11 @@ std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& r
     return ColumnLearner<T>(x, rows, n_levels, max_bins, watch).learn(n_threads);
   };
   std::vector<ColumnBins> columns = x.is_double ? learn(double()) : learn(float());
-  if (work > kManyValues) return_memory();
+  // Values, sorted keys and a spare copy of them, and cumulative weights.
+  const std::size_t value_bytes = x.is_double ? sizeof(double) : sizeof(float),
+                    width = choose_block_columns(x, n_threads),
+                    used = rows.sample.size * ((width + 2) * value_bytes + sizeof(u64));
+  if (used * static_cast<std::size_t>(n_threads) > kMuchMemory) return_memory();
   return columns;
 }
 

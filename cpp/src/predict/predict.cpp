@@ -43,6 +43,9 @@ constexpr std::size_t kLargeNodes = 16384;
 constexpr double kByteWalksPerNode = 0.12;
 // Codes and sums of a block share the second-level cache with a tree.
 constexpr std::size_t kByteBlockRows = 16384;
+// Each block streams all trees into the second-level cache: with 2,112 rows that takes a fifth of
+// the time, with 4,224 a tenth.
+constexpr std::size_t kLeastByteBlockRows = 4096;
 // Rows of a block fill this much of the second-level cache, or this many times the largest tree if
 // that is more: a large tree is read into the cache once a block, and many rows must pay for it.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
@@ -413,10 +416,13 @@ void Predictor::predict(const MatrixView& x, const PredictOptions& options, doub
     if (!made)
       throw std::invalid_argument(
           "These trees have no form of bytes: categories, or more than 254 thresholds a feature.");
-    for_row_blocks(x.n_rows, kByteBlockRows, n_threads, [&](std::size_t first, std::size_t n) {
-      x.is_double ? predict_bytes<double>(job, *made, first, n)
-                  : predict_bytes<float>(job, *made, first, n);
-    });
+    for_row_blocks(
+        x.n_rows, kByteBlockRows, n_threads,
+        [&](std::size_t first, std::size_t n) {
+          x.is_double ? predict_bytes<double>(job, *made, first, n)
+                      : predict_bytes<float>(job, *made, first, n);
+        },
+        kLeastByteBlockRows);
     return;
   }
   if (path == PredictPath::sequence) {

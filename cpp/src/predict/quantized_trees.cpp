@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "committee/parallel.hpp"
@@ -217,9 +218,25 @@ std::vector<u8> rank_thresholds(const ThresholdSets<T>& sets,
   return codes;
 }
 
+constexpr std::size_t kEight = 8;  // columns that are written side by side
+
 // A cache line holds whole rows, where it can.
 std::size_t pad_row(std::size_t n_cols) {
-  return n_cols <= 64 ? std::bit_ceil(n_cols) : (n_cols + 63) / 64 * 64;
+  return n_cols <= 64 ? std::bit_ceil(std::max(n_cols, kEight)) : (n_cols + 63) / 64 * 64;
+}
+
+// Eight columns of bytes, the next `distance` further, to rows.
+void write_eight(const u8* columns, std::size_t distance, std::size_t n_rows, u8* rows,
+                 std::size_t stride) {
+  static_assert(std::endian::native == std::endian::little, "a row's bytes are a word");
+  for (std::size_t r = 0; r < n_rows; r += kEight) {
+    u64 block[kEight];
+    for (std::size_t c = 0; c < kEight; ++c)
+      std::memcpy(&block[c], columns + c * distance + r, kEight);
+    transpose_block(block);
+    for (std::size_t i = 0; i < std::min(kEight, n_rows - r); ++i)
+      std::memcpy(rows + (r + i) * stride, &block[i], kEight);
+  }
 }
 
 }  // namespace
@@ -308,25 +325,27 @@ std::unique_ptr<const QuantizedTrees> QuantizedTrees::make(const Trees& trees, i
 template <class X>
 bool QuantizedTrees::encode_as(const std::vector<BinTable<X>>& tables, const MatrixView& x,
                                std::size_t first_row, std::size_t n_rows, u8* codes) const {
-  constexpr std::size_t kTile = 256;
+  constexpr std::size_t kTile = 128;
   X values[kTile];
-  u8 bins[kTile];
+  u8 bins[kEight][kTile];
   const X* const data = static_cast<const X*>(x.data);
   for (std::size_t r = 0; r < n_rows; r += kTile) {
     const std::size_t n = std::min(kTile, n_rows - r);
     const X* const row = data + static_cast<std::ptrdiff_t>(first_row + r) * x.row_stride;
-    for (const u32 feature : asked_) {
-      const X* const at = row + static_cast<std::ptrdiff_t>(feature) * x.col_stride;
-      for (std::size_t i = 0; i < n; ++i)
-        values[i] = at[static_cast<std::ptrdiff_t>(i) * x.row_stride];
-      tables[feature].find_bins(values, n, bins);
-      u8* to = codes + r * stride_ + feature;
-      u32 missing = 0;
-      for (std::size_t i = 0; i < n; ++i, to += stride_) {
-        *to = bins[i];
-        missing |= bins[i] == kMissingBin;
+    for (auto asked = asked_.begin(); asked != asked_.end();) {
+      const std::size_t first = *asked / kEight * kEight;
+      std::memset(bins, 0, sizeof bins);
+      for (; asked != asked_.end() && *asked < first + kEight; ++asked) {
+        const X* const at = row + static_cast<std::ptrdiff_t>(*asked) * x.col_stride;
+        for (std::size_t i = 0; i < n; ++i)
+          values[i] = at[static_cast<std::ptrdiff_t>(i) * x.row_stride];
+        u8* const own = bins[*asked - first];
+        tables[*asked].find_bins(values, n, own);
+        u32 missing = 0;
+        for (std::size_t i = 0; i < n; ++i) missing |= own[i] == kMissingBin;
+        if (missing) return false;
       }
-      if (missing) return false;
+      write_eight(&bins[0][0], kTile, n, codes + r * stride_ + first, stride_);
     }
   }
   return true;

@@ -84,14 +84,17 @@ inline std::size_t round_up(std::size_t n, std::size_t unit) {
 // its share to the others. Each block reads all trees, so that they are not made smaller still.
 inline constexpr std::size_t kBlocksPerThread = 3;
 
-// Blocks of about `most` rows, as many for each thread; multiples of the sequence's groups.
+// Blocks of about `most` rows, as many for each thread; multiples of the sequence's groups. For the
+// sake of kBlocksPerThread there are none of fewer than about `least` rows.
 template <class Task>
-void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task) {
+void for_row_blocks(std::size_t n_rows, std::size_t most, int n_threads, Task&& task,
+                    std::size_t least = 1) {
   const auto threads = static_cast<std::size_t>(n_threads);
   const std::size_t share = most * threads;
+  const std::size_t wanted =
+      n_threads > 1 ? std::clamp<std::size_t>(n_rows / (least * threads), 1, kBlocksPerThread) : 1;
   const std::size_t n_blocks =
-      std::max<std::size_t>((n_rows + share - 1) / std::max<std::size_t>(share, 1),
-                            n_threads > 1 ? kBlocksPerThread : 1) *
+      std::max<std::size_t>((n_rows + share - 1) / std::max<std::size_t>(share, 1), wanted) *
       threads;
   const std::size_t block =
       round_up(std::max<std::size_t>((n_rows + n_blocks - 1) / n_blocks, 1), SplitSequence::kRows);

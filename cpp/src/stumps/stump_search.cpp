@@ -136,6 +136,8 @@ StumpStep StumpSearch::plan(std::span<const double> factors, const StumpLeaves& 
   }
   std::vector<u64> sums = best_.best.found() ? best_.left : sums_;
   for (u32 k = 0; k < n_classes_ && best_.best.found(); ++k) sums.push_back(sums_[k] - sums[k]);
+  if (sums.size() != factors.size())
+    throw std::invalid_argument("the leaves are not those of the stump found last");
   return scales_.take_step(factors, sums, leaves.units);
 }
 
