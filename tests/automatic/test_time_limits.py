@@ -107,6 +107,9 @@ def test_members_that_end_in_time(clock: SimpleNamespace) -> None:
     assert not ask(linear, LinearMember(False), 400, 6, 5.5)
     assert ask(boosting, None, 8000, 6, 3.0)
     assert not ask(boosting, None, 8000, 6, 2.5)
+    # A tenth of the least time before, six seconds, for a forest, of which a few trees are timed.
+    assert ask(ENTRIES["forest"], None, 8000, 1, 0.7)
+    assert not ask(ENTRIES["forest"], None, 8000, 1, 0.5)
     foreign = PortfolioEntry("ridge", (None, None), "folds", estimator=Ridge())
     assert ask(foreign, Ridge(), 8000, 6, 6.0)
 

@@ -57,8 +57,8 @@ TimeBudget: TypeAlias = Annotated[
     Interval(0.0, None, closed="neither"),
     "Seconds in which the fit is expected to end, by the time of a few rounds, trees or rows of each model: rounds of "
     "boosting, trees of forests and epochs of networks become fewer, to at most half of the time that is left while "
-    "other models follow (three quarters of the budget where a second layer follows), and the fit ends before a model "
-    "that would take too long. A few rounds of the first model "
+    "other models follow (three quarters of the budget where a second layer follows), and models that would "
+    "take too long are left out. A few rounds of the first model "
     "are always fitted. None: no limit.",
 ]
 CommitteeMetric: TypeAlias = Annotated[

@@ -81,9 +81,9 @@ class PortfolioFitsMixin(SecondLayerMixin):
                     until = limit if entry.source == "bags" and not is_network else deadline
                     with limit_blas():
                         if not has_time(entry, estimator, view, params, n_fits, spent, until):
-                            if entry.source == "bags":
-                                continue  # what follows may take less time
-                            break
+                            if entry.source in ("stages", "oob"):
+                                break  # these are cut to the time that is left
+                            continue
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.
                 comparable = losses if self.metric is None and entry.view != "logs" else []
                 schedule = replace(plan_schedule(training, context, comparable), deadline=limit)

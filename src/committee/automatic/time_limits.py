@@ -32,6 +32,9 @@ PILOT_ROUNDS = 4
 """Rounds of boosting that are timed."""
 _PILOT_TREES = 4
 _MIN_TREES = 10
+_LEAST_PARTS = {"stages": 0.5, "oob": 0.1}
+"""Of the least time of the members before, what boosting and a forest need to begin; boosting comes before all forests
+and takes far longer."""
 _MIN_EPOCHS = 6
 """Of a network; with fewer it is left out."""
 _SAMPLED_ROWS, _LEAST_STEP, _FEW_ROWS = 5000, 4, 4000
@@ -154,7 +157,7 @@ def has_time(
 ) -> bool:
     """Whether a member is expected to end in time.
 
-    Boosting and forests are cut to the time that is left, and need half of the least time of the members before;
+    Boosting and forests are cut to the time that is left, and need a part of the least time of the members before;
     networks need time for some epochs. A kernel that is fitted in each fold is timed by one fit. The others are timed
     by a fit on a sample of the rows; on few rows, and for members of other libraries, they are expected to take the
     least time of the members before.
@@ -177,8 +180,8 @@ def has_time(
         By the clock of `time.perf_counter`.
     """
     now, least = time.perf_counter(), min(spent[1:], default=0.0)
-    if entry.source in ("stages", "oob"):
-        return now + 0.5 * least <= deadline
+    if entry.source in _LEAST_PARTS:
+        return now + _LEAST_PARTS[entry.source] * least <= deadline
     if entry.source == "bags" and now <= deadline:
         if isinstance(estimator, FoldKernelMember):
             # A sample has fewer landmarks.
