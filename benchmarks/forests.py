@@ -24,9 +24,12 @@ PAIR = (OURS, SKLEARN)
 RANGER = "ranger"
 ALL = (OURS, SKLEARN, "LightGBM", "XGBoost")
 CLASSES, VALUES, EXTRA = "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier"
+EXTRA_VALUES = "ExtraTreesRegressor"
 #: Names of the cases that the claims refer to.
 FULL, EXTRA_FIT, COVERTYPE, HOUSING = "fit, full trees", "fit, extra-trees", "fit, covertype", "fit with OOB, housing"
 LARGE, IRIS = "fit, one million rows", "iris: fit"
+HOUSING_EXTRA, HOUSING_DRAWN = "fit, extra-trees, housing", "fit, extra-trees, a third of the columns, housing"
+FOREST_DRAWN = "fit, a third of the columns, housing"
 BATCH, ONE_ROW, STORED = "predict, a batch", "predict, one row", "pickle and back"
 
 
@@ -39,13 +42,14 @@ class Sizes:
     n_trees: int = 100
     housing_rows: int = 20_640
     housing_trees: int = 200
+    housing_test: int = 4_640
     large_rows: int = 1_000_000
     large_trees: int = 4
     repeats: int = 2
     rounds: int = 1
 
 
-QUICK = Sizes(1_000, 500, 6, 1_000, 30, 3_000, 2, repeats=1, rounds=1)
+QUICK = Sizes(1_000, 500, 6, 1_000, 30, 300, 3_000, 2, repeats=1, rounds=1)
 
 
 def find_ranger() -> str | None:
@@ -88,12 +92,21 @@ def list_cases(sizes: Sizes, threads: int, ranger: bool) -> list[Case]:
         cases.append(case(COVERTYPE, "fit_forest", (*PAIR, *ranger_too), CLASSES, covertype))
         more = {"n_estimators": sizes.housing_trees, "oob_score": True}
         cases.append(case(HOUSING, "fit_forest", (*PAIR, *ranger_too), VALUES, housing, **more))
+        n_test = min(sizes.housing_test, sizes.housing_rows // 4)
+        parted = ("california_housing", sizes.housing_rows - n_test, n_test)
+        for title, name, share in (
+            (HOUSING_EXTRA, EXTRA_VALUES, 1.0),
+            (HOUSING_DRAWN, EXTRA_VALUES, 0.34),
+            (FOREST_DRAWN, VALUES, 0.34),
+        ):
+            cases.append(case(title, "fit_forest", PAIR, name, parted, max_features=share))
     return cases
 
 
 def list_claims(cases: list[Case]) -> list[Claim]:
     """The claims about forests."""
     wanted = [(FULL, 15.0), (EXTRA_FIT, 8.0), (COVERTYPE, 10.0), (HOUSING, 8.0), (IRIS, 40.0), (BATCH, 5.0)]
+    wanted += [(HOUSING_EXTRA, 5.0), (HOUSING_DRAWN, 5.0), (FOREST_DRAWN, 3.0)]
     names = {case.name for case in cases}
     claims = [
         Claim(f"{name}, times faster", ratio(name, SKLEARN), limit)

@@ -149,6 +149,23 @@ def test_extra_trees(n_cols: int, run_forms: Callable) -> None:
 
 
 @pytest.mark.parametrize("n_cols", [5, 28, 60])  # records of 16, 32 and 64 bytes
+@pytest.mark.parametrize("max_features", [2, 11, 60])
+def test_extra_trees_of_values(n_cols: int, max_features: int, run_forms: Callable) -> None:
+    """Sums left of random cuts, of fewer features than a vector has lanes and of more."""
+    rng = np.random.default_rng(n_cols)
+    X = np.round(rng.normal(size=(3000, n_cols)), 2)
+    X[:, 1] = X[:, 1] > 2.0  # most nodes find it constant
+    values = np.round(X[:, [0]] + rng.normal(size=(3000, 1)), 1)
+    params = {"random_splits": True, "max_features": max_features, "seed": 5, "shuffle_ties": True}
+    params["criterion"] = "squared_error"
+    for weights in (None, rng.integers(0, 4, len(X)).astype(float)):
+        case = Case(X, values=values, weights=weights, params=params)
+        assert case.count_nodes()["extra_trees_values"] > 0
+        found = run_forms(lambda case=case: pickle.dumps(case.grow()))
+        assert found == [found[0]] * len(FORMS)
+
+
+@pytest.mark.parametrize("n_cols", [5, 28, 60])  # records of 16, 32 and 64 bytes
 @pytest.mark.parametrize("n_classes", [2, 7])
 def test_forests(n_classes: int, n_cols: int, run_forms: Callable) -> None:
     """Histograms of two classes and blocks of several; weights and nodes of many sizes."""

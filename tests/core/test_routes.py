@@ -59,6 +59,7 @@ TAKEN: dict[str, tuple[Case, bool]] = {
     "sorted_lists": (make_case("three", exact=True), False),
     "trees_together": (make_wide(random_splits=True, max_features=9), True),
     "bin_bounds": (make_case("two", exact=True), False),
+    "extra_trees_values": (make_case("values", **EXTRA), False),
 }
 
 
@@ -133,7 +134,13 @@ REFUSED: tuple[tuple[str, dict[str, Any], str, str], ...] = (
     ("packed", {}, "packed_records", "a single tree does not pack the records"),
     ("two", EXTRA | {"shuffle_ties": False}, "extra_trees_bitmap", "equal splits go to the lowest feature"),
     ("two", EXTRA | {"min_weight_leaf": 3.0}, "extra_trees_bitmap", "min_weight_leaf is above the weight of a row"),
-    ("two", EXTRA, "compact_tree", "a single tree is not kept as counts"),
+    ("two", EXTRA, "compact_tree", "a single tree is not kept as a list of nodes"),
+    ("values", EXTRA | {"criterion": "friedman_mse"}, "extra_trees_values", "the criterion is not squared_error"),
+    ("values", EXTRA | {"min_samples_leaf": 2}, "extra_trees_values", "min_samples_leaf is above 1"),
+    ("values", EXTRA | {"shuffle_ties": False}, "extra_trees_values", "equal splits go to the lowest feature"),
+    ("values", EXTRA | {"min_impurity_decrease": 0.1}, "extra_trees_values", "min_impurity_decrease is set"),
+    ("values", {"max_features": 3}, "extra_trees_values", "thresholds are not random"),
+    ("two", EXTRA, "extra_trees_values", "the criterion is not squared_error"),
     ("two", {}, "sorted_lists", "splits are not exact"),
     ("two", EXTRA, "trees_together", "a single tree is grown alone"),
     ("three", {"exact": True, "max_features": 3}, "sorted_lists", "features are drawn at each node"),

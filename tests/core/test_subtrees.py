@@ -131,6 +131,76 @@ def test_blocks_of_rows_give_the_trees_of_the_general_loop(n_cols: int, rules: d
     assert case.describe_routes()["extra_trees_bitmap"] == "a column is categorical or has no finite range"
 
 
+@pytest.mark.parametrize("n_cols", [5, 28, 60])
+@pytest.mark.parametrize("max_features", [1, 9, 60])
+@pytest.mark.parametrize("kind", ["integer", "heavy", "none"])
+def test_random_cuts_of_values_give_the_trees_of_the_general_loop(n_cols: int, max_features: int, kind: str) -> None:
+    # Records of 16, 32 and 64 bytes; features that are drawn, and all of them.
+    rng = np.random.default_rng([n_cols, max_features])
+    X = rng.normal(size=(2000, n_cols))
+    X[:, 0] = np.exp(6.0 * X[:, 0])  # most bins share a key
+    X[:, 1] = np.round(X[:, 1])
+    X[:, 2] = X[:, 2] > 2.0  # most nodes find it constant
+    X[:, 3] = 7.0
+    X[-300:] = X[:300]  # rows that no feature tells apart
+    values = X[:, [4]] + rng.normal(size=(2000, 1))
+    values[::3] = np.round(values[::3])  # leaves of several rows
+    weights = None if kind == "none" else draw_weights(rng, "integer", 2000)
+    if kind == "heavy":
+        weights = 1000.0 * weights
+    shape = {"random_splits": True, "max_features": max_features, "criterion": "squared_error"}
+    for rules in ({}, {"min_samples_split": 7}, {"max_depth": 9}):
+        params = {"seed": 5, "shuffle_ties": True, **shape, **rules}
+        for n_rows in (2, 3, 17, 2000):
+            own = None if weights is None else np.maximum(weights[:n_rows], n_rows < 100)
+            case = Case(X[:n_rows], values=values[:n_rows], weights=own, params=params)
+            compare_loops(case, *(("extra_trees_values",) if n_rows > 100 else ()))
+    # Nodes without a missing value are grown there, others are not; neither are infinite ranges.
+    X[X[:, 4] > 1.5, -1] = np.nan
+    case = Case(X, values=values, weights=weights, params=params)
+    assert compare_loops(case, "extra_trees_values") > 50
+    X[:, -1] = np.where(X[:, 4] > 0.0, 1e308, -1e308)
+    case = Case(X, values=values, weights=weights, params=params)
+    assert compare_loops(case, "subtree") > 50
+    assert case.describe_routes()["extra_trees_values"] == "a column is categorical or has no finite range"
+
+
+def test_rows_that_weigh_too_much_are_split_by_the_general_loop() -> None:
+    rng = np.random.default_rng(8)
+    X, values = rng.normal(size=(300, 5)), rng.normal(size=(300, 1))
+    params = {"random_splits": True, "criterion": "squared_error", "seed": 5, "shuffle_ties": True}
+    case = Case(X, values=values, weights=rng.uniform(0.5, 2.0, size=300), params=params)
+    assert case.describe_routes()["extra_trees_values"] == "the rows weigh 2^28 or more"
+    assert compare_loops(case, "subtree") > 50
+
+
+@pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"max_features": 8}, {"ccp_alpha": 2e-3}], ids=str)
+def test_forests_of_values_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1500, 8))
+    X[:, 1] = 1.0 + rng.integers(0, 9, size=1500) * 2.0**-40  # thresholds that no float holds
+    values = np.round(X[:, [0]] + rng.normal(size=(1500, 1)), 1)
+    fold = (np.arange(1500) % 5 > 0).astype(float)
+    params = {"random_splits": True, "max_features": 3, "seed": 2, "shuffle_ties": True, **rules}
+    params["criterion"] = "squared_error"
+    for missing, weights in ((0.0, None), (0.0, fold), (0.0, 0.5 * fold), (0.01, fold), (0.0, 2.0 * fold + 1.0)):
+        X[rng.random(X.shape) < missing] = np.nan
+        case = Case(X, values=values, weights=weights, params=params)
+        plan = _core.ForestPlan()
+        plan.n_trees = 3
+        is_whole = not np.isnan(X).any() and "ccp_alpha" not in rules
+        assert (case.count_nodes(plan)["compact_tree"] > 0) == is_whole
+        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
+        for k in range(plan.n_trees):
+            case.params = {**params, "tree": k}
+            alone = case.grow()
+            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
+            together = trees.describe(k, "squared_error")
+            assert together.keys() == alone.keys()
+            for name, array in alone.items():
+                np.testing.assert_array_equal(together[name], array, err_msg=name)
+
+
 @pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"min_samples_split": 40}, {"ccp_alpha": 2e-3}], ids=str)
 def test_forests_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
     # Forests of two classes are grown as counts, single trees as anything: nodes, values and importances are the same.

@@ -12,7 +12,7 @@ namespace committee {
 struct GrowthScratch;
 
 // Nodes by the route that grew or searched them (route.hpp); a node may count in several.
-inline constexpr std::size_t kRoutes = 13;
+inline constexpr std::size_t kRoutes = 14;
 using RouteCounts = std::array<u64, kRoutes>;
 
 // What the tree is to predict. Exactly one of `labels` and `values` is set, none where the rows lie

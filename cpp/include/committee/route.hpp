@@ -22,6 +22,7 @@ enum class Route : u32 {
   sorted_lists,
   trees_together,
   bin_bounds,
+  extra_trees_values,
 };
 
 struct RouteInfo {

@@ -61,7 +61,7 @@ ForestResult grow_forest(const GrowInput& input, const GrowParams& params, const
       if (!over_trees) member.params.n_jobs = params.n_jobs;
       GrowResult grown = grow_tree(own, member.params, watch);
       keep(k, grown,
-           grown.is_compact ? scratch->extra_trees.tree().compact(*input.data->bins, options)
+           grown.is_compact ? scratch->compact(own, options)
                             : compact_trees({&grown.tree, 1}, options));
       scratch->tree = std::move(grown.tree);
       scratches.give_back(std::move(scratch));

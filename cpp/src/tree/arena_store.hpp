@@ -1,5 +1,5 @@
-// What an arena of trees made by this library owns; private to arena.cpp, arena_concat.cpp and
-// tree/fast/compact_tree.cpp.
+// What an arena of trees made by this library owns; private to arena.cpp, arena_concat.cpp and the
+// trees of tree/fast.
 #pragma once
 #include "committee/tree.hpp"
 

@@ -6,6 +6,7 @@
 #include "tree/entry_columns.hpp"
 #include "tree/entry_rows.hpp"
 #include "tree/fast/extra_trees_rules.hpp"
+#include "tree/fast/extra_trees_values.hpp"
 #include "tree/fast/multiclass_subtree.hpp"
 #include "tree/growth_scratch.hpp"
 #include "tree/leaf_test.hpp"
@@ -83,8 +84,11 @@ struct GrowthContext {
         return kKind == AccumulatorKind::classes && !kIsWide;
       case Route::random_thresholds:
       case Route::extra_trees_bitmap:
-      case Route::compact_tree:
         return kKind == AccumulatorKind::binary;
+      case Route::compact_tree:
+        return may_take(Route::extra_trees_bitmap) || may_take(Route::extra_trees_values);
+      case Route::extra_trees_values:
+        return kKind == AccumulatorKind::moments && !kHasOutputs;
       default:
         return true;
     }
@@ -115,6 +119,7 @@ struct GrowthContext {
   u64 two_valued = 0, packed = 0;  // a bit a feature of two bins, and where it is a bit of a record
   std::unique_ptr<const ExtraTreesTable> own_table;  // where the scratch has none
   std::unique_ptr<const ExtraTreesRules> extra_trees_rules;
+  std::unique_ptr<const ValueRules> value_rules;
   std::unique_ptr<const MulticlassRules> multiclass_rules;
   std::vector<BinRanks> bin_ranks;  // per column
   // Of a table that is kept as entries; null: it is not.
@@ -167,11 +172,16 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
     const RecordGroup& group = data.groups[0];
     block = {group.bytes.data(), group.stride, group.first_col};
   }
-  if (takes(Route::extra_trees_bitmap)) {
+  if (takes(Route::extra_trees_bitmap) || takes(Route::extra_trees_values)) {
     const ExtraTreesTable* table =
         plan.input.scratch ? plan.input.scratch->caches->extra_trees.get() : nullptr;
     if (table == nullptr) table = (own_table = std::make_unique<ExtraTreesTable>(data)).get();
-    extra_trees_rules = std::make_unique<ExtraTreesRules>(tree_key, params, features, *table);
+    if constexpr (may_take(Route::extra_trees_values)) {
+      value_rules = std::make_unique<ValueRules>(tree_key, params, features, *table,
+                                                 plan.draws_features, sample.targets.offsets[0]);
+    } else {
+      extra_trees_rules = std::make_unique<ExtraTreesRules>(tree_key, params, features, *table);
+    }
   }
   if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
     if (takes(Route::multiclass_block))

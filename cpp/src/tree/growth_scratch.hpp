@@ -7,6 +7,7 @@
 #include "committee/grower.hpp"
 #include "tree/ends_table.hpp"
 #include "tree/fast/extra_trees_levels.hpp"
+#include "tree/fast/extra_trees_values.hpp"
 
 namespace committee {
 
@@ -24,6 +25,14 @@ struct GrowthScratch {
   const TableCaches* caches = nullptr;
   GrownTree tree;
   ExtraTreesLevels extra_trees;
+  std::unique_ptr<ExtraTreesValues> values;  // made by the first tree that needs it
+
+  // The tree of compact_tree that was grown last, as an arena.
+  Trees compact(const GrowInput& input, const ArenaOptions& options) const {
+    const std::vector<ColumnBins>& bins = *input.data->bins;
+    return input.target.n_classes.empty() ? values->tree().compact(bins, options)
+                                          : extra_trees.tree().compact(bins, options);
+  }
 };
 
 class ScratchPool {

@@ -32,8 +32,8 @@ constexpr RouteInfo kRouteInfos[] = {
      "Gini of up to 8 classes, rows of weight 255 or less"},
     {"extra_trees_bitmap", "a node is a bitmap over columns of bins, no row moves",
      "extra-trees of two classes with Gini, rows of equal weight, 512 rows or more"},
-    {"compact_tree", "the tree stays in 16 bytes a node until it is in the model",
-     "forests of extra_trees_bitmap without pruning"},
+    {"compact_tree", "the tree stays in one list of nodes until it is in the model",
+     "forests of extra_trees_bitmap or extra_trees_values without pruning"},
     {"sorted_lists",
      "a subtree's rows are sorted once by each feature and partitioned with the node",
      "exact splits over all features, depth-first, lists of 64 MiB at most"},
@@ -42,6 +42,8 @@ constexpr RouteInfo kRouteInfos[] = {
      "of them with missing values, 32,768 rows or fewer"},
     {"bin_bounds", "histograms tell which bins may hold the best split; only their rows are sorted",
      "exact splits by Gini of two classes or squared error, nodes of more than 255 rows"},
+    {"extra_trees_values", "records move with their rows, eight random cuts are scored at once",
+     "extra-trees of values with squared error, up to 8 MiB of rows"},
 };
 static_assert(std::size(kRouteInfos) == kRoutes);
 
@@ -220,13 +222,32 @@ void choose_extra_trees(Refusals& r, const GrowthPlan& plan, const SampleFacts& 
   r.refuse_if(sample.n_rows < kMinExtraTreesRows, kOwn, "there are fewer than 512 rows");
   r.refuse_if(!ExtraTreesTable::fits(*plan.input.data), kOwn,
               "a column is categorical or has no finite range");
+}
 
-  constexpr Route kCompact = Route::compact_tree;
-  r.need(kOwn, kCompact, "the extra_trees_bitmap route is not taken");
-  r.refuse_if(plan.input.scratch == nullptr, kCompact, "a single tree is not kept as counts");
-  r.refuse_if(plan.n_threads != 1, kCompact, "several threads grow the tree");
-  r.refuse_if(sample.weight_unit != 1.0, kCompact, "rows do not weigh one");
-  r.refuse_if(params.ccp_alpha != 0.0, kCompact, "the tree is pruned");
+void choose_compact(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::compact_tree;
+  const bool is_bitmap = r.allows(Route::extra_trees_bitmap);
+  r.refuse_if(!is_bitmap && !r.allows(Route::extra_trees_values), kOwn,
+              "neither extra_trees_bitmap nor extra_trees_values is taken");
+  r.refuse_if(plan.input.scratch == nullptr, kOwn, "a single tree is not kept as a list of nodes");
+  r.refuse_if(plan.n_threads != 1, kOwn, "several threads grow the tree");
+  r.refuse_if(is_bitmap && sample.weight_unit != 1.0, kOwn, "rows do not weigh one");
+  r.refuse_if(plan.params.ccp_alpha != 0.0, kOwn, "the tree is pruned");
+}
+
+void choose_extra_trees_values(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
+  constexpr Route kOwn = Route::extra_trees_values;
+  const GrowParams& params = plan.params;
+  r.need(Route::subtree, kOwn, "the subtree route is not taken");
+  r.refuse_if(!params.random_splits, kOwn, "thresholds are not random");
+  r.refuse_if(sample.kind != AccumulatorKind::moments || params.criterion != SquaredError::kName,
+              kOwn, "the criterion is not squared_error");
+  r.refuse_if(!params.shuffle_ties, kOwn, "equal splits go to the lowest feature");
+  refuse_limits(r, plan, kOwn);
+  r.refuse_if(params.min_impurity_decrease > 0.0, kOwn, "min_impurity_decrease is set");
+  r.refuse_if(sample.total > ValueSums::kMostWeight, kOwn, "the rows weigh 2^28 or more");
+  r.refuse_if(!ExtraTreesTable::fits(*plan.input.data), kOwn,
+              "a column is categorical or has no finite range");
 }
 
 void choose_together(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
@@ -272,6 +293,8 @@ GrowthRoute choose_route(const GrowthPlan& plan, const SampleFacts& sample) {
   choose_multiclass(refusals, plan, sample);
   choose_columns_of_two_bins(refusals, plan, sample);
   choose_extra_trees(refusals, plan, sample);
+  choose_extra_trees_values(refusals, plan, sample);
+  choose_compact(refusals, plan, sample);
   choose_sorted_lists(refusals, plan);
   choose_together(refusals, plan, sample);
   return refusals.finish();
@@ -296,8 +319,11 @@ TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_
   if (is_on(Route::packed_records) && !params.random_splits && n_classes.size() == 1 &&
       n_classes[0] > 2 && n_classes[0] <= kPackedClasses)
     caches.packed_records = PackedRecords::make(*input.data, n_threads);
-  if (is_on(Route::extra_trees_bitmap) && params.random_splits &&
-      n_classes == std::vector<u32>{2} && ExtraTreesTable::fits(*input.data))
+  const bool is_values = n_classes.empty() && params.criterion == SquaredError::kName;
+  const bool may_cut = is_values
+                           ? is_on(Route::extra_trees_values)
+                           : is_on(Route::extra_trees_bitmap) && n_classes == std::vector<u32>{2};
+  if (may_cut && params.random_splits && !params.exact && ExtraTreesTable::fits(*input.data))
     caches.extra_trees = std::make_unique<ExtraTreesTable>(*input.data);
   if (params.random_splits && !params.exact && input.data->groups.size() > 1 &&
       EndsTable::fits(*input.data))

@@ -64,7 +64,6 @@ class CompactTree {
  private:
   template <class T, class V>
   void write(const std::vector<ColumnBins>& bins, TreeStore& store) const;
-  bool has_double_thresholds(const std::vector<ColumnBins>& bins) const;
 
   AlignedBuffer<Node> nodes_;
   u32 n_nodes_ = 0;

@@ -1,6 +1,7 @@
 #include "tree/fast/extra_trees_wide.hpp"
 
 #include "tree/fast/extra_trees_wide_lanes.hpp"
+#include "tree/fast/wide_keys.hpp"
 
 #if defined(COMMITTEE_AVX512)
 namespace committee {
@@ -21,14 +22,6 @@ COMMITTEE_AVX512 inline void find_ends(const u8 (*column)[kWideRows], const u64*
   lo = least_byte(least);
   hi = largest_byte(largest);
 }
-
-struct WideKeys {
-  COMMITTEE_AVX512 static u32 count_less(const u32* keys, u32 key) {
-    const __m512i bar = _mm512_set1_epi32(static_cast<int>(key));
-    return static_cast<u32>(
-        __builtin_popcount(_mm512_cmplt_epu32_mask(_mm512_load_si512(keys), bar)));
-  }
-};
 
 // Rows of a vector, of those that follow its first one.
 constexpr u64 first_rows(std::size_t n) {

@@ -68,6 +68,10 @@ class SubtreeBuilder {
   void close_leaf(const Node& node, TreePart& part) const;
   bool finish_block(Node& node, TreePart& part);
   ExtraTreesLevels& open_extra_trees();
+  ExtraTreesValues& open_values();
+  std::size_t count_compact() const {
+    return values_ ? values_->tree().size() : extra_trees_->tree().size();
+  }
   void count_nodes(const TreePart& part, std::size_t n_before, std::size_t n_sorted);
   const u8* records_of(const Node& node) const {
     return node.is_copied ? copied_.data() : context_.block.records;
@@ -96,6 +100,8 @@ class SubtreeBuilder {
   std::unique_ptr<PresortedRows<Accumulator>> presorted_;
   std::unique_ptr<ExtraTreesLevels> own_extra_trees_;
   ExtraTreesLevels* extra_trees_ = nullptr;
+  std::unique_ptr<ExtraTreesValues> own_values_;
+  ExtraTreesValues* values_ = nullptr;
   std::unique_ptr<MulticlassSubtree> multiclass_;
 };
 
@@ -107,6 +113,7 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
   static_cast<NodePosition&>(node) = top;
   part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
   if (context_.extra_trees_rules || context_.multiclass_rules) node.block_rows = node.size();
+  if (context_.value_rules) node.block_rows = std::min(node.size(), open_values().most_rows());
   std::copy_n(total, cell, total_.begin());
   if (context_.params.exact) bin_values(node, features);
   const std::size_t n_before = part.tree.size();
@@ -147,7 +154,7 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
 template <class Accumulator>
 void SubtreeBuilder<Accumulator>::count_nodes(const TreePart& part, std::size_t n_before,
                                               std::size_t n_sorted) {
-  const std::size_t n = part.is_compact ? extra_trees_->tree().size() : part.tree.size() - n_before;
+  const std::size_t n = part.is_compact ? count_compact() : part.tree.size() - n_before;
   search_.count(Route::subtree, n);
   search_.count(Route::packed_records, context_.packed != 0 ? n : 0);
   search_.count(Route::presorted_rows, n_sorted);
@@ -405,9 +412,36 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
                        node.is_right);
       return true;
     }
+  } else if constexpr (GrowthContext<Accumulator>::may_take(Route::extra_trees_values)) {
+    ExtraTreesValues& values = open_values();
+    const ValueRoot top{node.key, node.depth, static_cast<u64>(accumulator_.weight(total_.data())),
+                        total_[1]};
+    const u32* names = node.is_copied ? copied_rows_.data() : nullptr;
+    if (values.finish(top, {records_of(node), items, names, context_.plan.input})) {
+      const ValueTree& tree = values.tree();
+      part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
+      search_.count(Route::extra_trees_values, tree.size());
+      search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
+      if (!part.is_compact)
+        tree.append_to(part.tree, part.moments, *context_.data.bins, node.parent, node.is_right);
+      return true;
+    }
   }
   node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   return false;
+}
+
+// As open_extra_trees, for values.
+template <class Accumulator>
+ExtraTreesValues& SubtreeBuilder<Accumulator>::open_values() {
+  if (!values_) {
+    GrowthScratch* scratch = context_.plan.n_threads == 1 ? context_.plan.input.scratch : nullptr;
+    std::unique_ptr<ExtraTreesValues>& kept = scratch ? scratch->values : own_values_;
+    if (!kept) kept = ExtraTreesValues::make(context_.block.stride);
+    values_ = kept.get();
+    values_->begin(*context_.value_rules, context_.plan.watch);
+  }
+  return *values_;
 }
 
 // The blocks of extra-trees, a tree's own or those of the forest's scratch memory.

@@ -1,0 +1,98 @@
+#include "tree/fast/value_tree.hpp"
+
+#include "tree/arena_store.hpp"
+#include "tree/fast/append_subtree.hpp"
+#include "tree/fast/level_cursors.hpp"
+
+namespace committee {
+
+// As fill_values and measure_importances of finish_tree.cpp, whose order of additions is this one.
+std::vector<double> ValueTree::summarise(std::size_t n_features) {
+  for (u32 id = n_nodes_; id-- > 0;) {
+    Node& node = nodes_[id];
+    if (node.right != 0) {
+      const Node &left = nodes_[id + 1], &right = nodes_[node.right];
+      node.weight = left.weight + right.weight;
+      node.sum = left.sum + right.sum;
+      node.second = left.second + right.second;
+    }
+    const double mean = node.sum / node.weight;
+    node.impurity = std::max(0.0, node.second / node.weight - mean * mean);
+  }
+  std::vector<double> importances(n_features, 0.0);
+  for (u32 id = 0; id < n_nodes_; ++id) {
+    const Node& node = nodes_[id];
+    if (node.right == 0) continue;
+    const Node &left = nodes_[id + 1], &right = nodes_[node.right];
+    const double decrease =
+        node.weight * node.impurity - left.weight * left.impurity - right.weight * right.impurity;
+    importances[node.feature] += std::max(0.0, decrease);
+  }
+  return importances;
+}
+
+Trees ValueTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
+  auto store = std::make_shared<TreeStore>();
+  const std::span<const Node> nodes(nodes_.data(), n_nodes_);
+  store->node_offsets.push_back(n_nodes_);
+  store->leaf_offsets.push_back((n_nodes_ + 1) / 2);
+  const ArenaShape shape{options.n_features, 1, needs_double_thresholds(nodes, bins),
+                         ValueType::real64};
+  make_room(*store, shape);
+  if (options.keep_training_info) {
+    const auto weighs_more = [](const Node& node) {
+      return node.right == 0 && node.weight != node.n_rows;
+    };
+    store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
+    if (std::any_of(nodes.begin(), nodes.end(), weighs_more))
+      store->leaf_weights = AlignedBuffer<double>(store->leaf_offsets.back());
+    store->node_impurity = AlignedBuffer<double>(store->node_offsets.back());
+  }
+  shape.double_thresholds ? write<double>(bins, *store) : write<float>(bins, *store);
+  return view_store(std::move(store), shape);
+}
+
+template <class T>
+void ValueTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
+  using StoredNode = committee::Node<T>;
+  StoredNode* const nodes = reinterpret_cast<StoredNode*>(store.nodes.data());
+  double* const values = reinterpret_cast<double*>(store.values.data());
+  u32* const samples = store.leaf_samples.empty() ? nullptr : store.leaf_samples.data();
+  double* const weights = store.leaf_weights.empty() ? nullptr : store.leaf_weights.data();
+  double* const impurity = store.node_impurity.empty() ? nullptr : store.node_impurity.data();
+  const std::vector<const double*> thresholds = list_thresholds(bins);
+  LevelCursors cursors(levels_);
+  double unread = 0.0;
+  u32 passed = 0;
+  for (u32 id = 0; id < n_nodes_; ++id) {
+    const Node& node = nodes_[id];
+    const bool is_leaf = node.right == 0;
+    const u32 place = cursors.take_place(), number = cursors.take_number(is_leaf);
+    const u32 tag = node.feature | (node.missing_left ? StoredNode::kMissingLeft : 0);
+    const T threshold = static_cast<T>(thresholds[node.feature][node.bin]);
+    nodes[place] = {is_leaf ? T{0} : threshold, number, is_leaf ? StoredNode::kLeaf : tag};
+    *(is_leaf ? values + number : &unread) = node.value;
+    *(is_leaf && samples ? samples + number : &passed) = node.n_rows;
+    *(is_leaf && weights ? weights + number : &unread) = node.weight;
+    *(impurity ? impurity + place : &unread) = node.impurity;
+  }
+}
+
+void ValueTree::append_to(GrownTree& tree, std::vector<double>& moments,
+                          const std::vector<ColumnBins>& bins, u32 parent, bool is_right) const {
+  const std::size_t first = moments.size();
+  moments.resize(first + 2 * std::size_t{n_nodes_}, 0.0);
+  append_subtree(tree, n_nodes_, 1, parent, is_right, [&](u32 k, double* value) -> AppendedNode {
+    const Node& node = nodes_[k];
+    if (node.right != 0)
+      return {
+          node.n_rows,      0.0, node.right, node.feature, bins[node.feature].thresholds[node.bin],
+          node.missing_left};
+    *value = node.value;
+    moments[first + 2 * std::size_t{k}] = node.sum;
+    moments[first + 2 * std::size_t{k} + 1] = node.second;
+    return {node.n_rows, node.weight, 0, 0, 0.0, false};
+  });
+}
+
+}  // namespace committee
