@@ -64,6 +64,7 @@ struct GrowthContext {
   using Item = typename Accumulator::Item;
 
   [[gnu::cold]] GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
+  void make_extra_trees_rules();
   // What choose_route refuses for every sample of the accumulator is not compiled for it.
   static constexpr bool may_take(Route route) {
     constexpr AccumulatorKind kKind = Accumulator::kKind;
@@ -172,23 +173,27 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
     const RecordGroup& group = data.groups[0];
     block = {group.bytes.data(), group.stride, group.first_col};
   }
-  if (takes(Route::extra_trees_bitmap) || takes(Route::extra_trees_values)) {
-    const ExtraTreesTable* table =
-        plan.input.scratch ? plan.input.scratch->caches->extra_trees.get() : nullptr;
-    if (table == nullptr) table = (own_table = std::make_unique<ExtraTreesTable>(data)).get();
-    if constexpr (may_take(Route::extra_trees_values)) {
-      value_rules = std::make_unique<ValueRules>(tree_key, params, features, *table,
-                                                 plan.draws_features, sample.targets.offsets[0]);
-    } else {
-      extra_trees_rules = std::make_unique<ExtraTreesRules>(tree_key, params, features, *table);
-    }
-  }
+  if (takes(Route::extra_trees_bitmap) || takes(Route::extra_trees_values))
+    make_extra_trees_rules();
   if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
     if (takes(Route::multiclass_block))
       multiclass_rules = std::make_unique<MulticlassRules>(
           tree_key, params, features, data, block,
           MulticlassSample{sample.n, accumulator.n_elements, sample.weight_unit,
                            plan.draws_features});
+  }
+}
+
+template <class Accumulator>
+void GrowthContext<Accumulator>::make_extra_trees_rules() {
+  const ExtraTreesTable* table =
+      plan.input.scratch ? plan.input.scratch->caches->extra_trees.get() : nullptr;
+  if (table == nullptr) table = (own_table = std::make_unique<ExtraTreesTable>(data)).get();
+  if constexpr (may_take(Route::extra_trees_values)) {
+    value_rules = std::make_unique<ValueRules>(tree_key, params, features, *table,
+                                               plan.draws_features, sample.targets.offsets[0]);
+  } else {
+    extra_trees_rules = std::make_unique<ExtraTreesRules>(tree_key, params, features, *table);
   }
 }
 

@@ -179,7 +179,7 @@ class ValueBlock final : public ExtraTreesValues {
     u8 features[kMostBlockFeatures];
     const u32 n = rules_->draws_features ? draw_features(numbers, ends, features)
                                          : list_features(ends, features);
-    BestCut best;
+    BestValueCut best;
     for (u32 first = 0; first < n; first += kThresholdsTogether)
       Cuts::look_at({*rules_, numbers, node.total, ends}, rows,
                     {features + first, std::min(kThresholdsTogether, n - first)}, best);

@@ -65,7 +65,8 @@ ValueSums sum_left(const ValueSpan<kVectors>& rows, u32 feature, u32 cut) {
   return left;
 }
 
-void consider(const ValueQuery& query, u32 feature, u32 cut, const ValueSums& left, BestCut& best) {
+void consider(const ValueQuery& query, u32 feature, u32 cut, const ValueSums& left,
+              BestValueCut& best) {
   const i64 wl = left.weight();
   const double score = SquaredError().score_sums(
       static_cast<double>(left.target), static_cast<double>(query.total.target - left.target),
@@ -79,7 +80,7 @@ void consider(const ValueQuery& query, u32 feature, u32 cut, const ValueSums& le
 
 template <int kVectors>
 void PlainCuts<kVectors>::look_at(const ValueQuery& query, const ValueSpan<kVectors>& rows,
-                                  std::span<const u8> features, BestCut& best) {
+                                  std::span<const u8> features, BestValueCut& best) {
   ExtraTreesThresholds cuts;
   for (std::size_t k = 0; k < features.size(); ++k) {
     cuts.lo[k] = query.ends.lo[features[k]];

@@ -53,7 +53,7 @@ struct ValueEnds {
   alignas(64) u8 lo[kMostBlockFeatures], hi[kMostBlockFeatures];
 };
 
-struct BestCut {
+struct BestValueCut {
   double score = -std::numeric_limits<double>::infinity();
   u32 feature = kNone, bin = 0;
   ValueSums left{};
@@ -88,13 +88,13 @@ void find_ends(const ValueSpan<kVectors>& rows, ValueEnds& ends) {
 template <int kVectors>
 struct PlainCuts {
   static void look_at(const ValueQuery& query, const ValueSpan<kVectors>& rows,
-                      std::span<const u8> features, BestCut& best);
+                      std::span<const u8> features, BestValueCut& best);
 };
 
 template <int kVectors>
 struct WideCuts {
   static void look_at(const ValueQuery& query, const ValueSpan<kVectors>& rows,
-                      std::span<const u8> features, BestCut& best);
+                      std::span<const u8> features, BestValueCut& best);
 };
 
 // Whether a cut of the same score as the best one comes before it in the node's order of features;

@@ -96,7 +96,8 @@ COMMITTEE_AVX512 inline __m512d score_sums(const WideSums& left, const ValueSums
 template <int kVectors>
 COMMITTEE_AVX512 void WideCuts<kVectors>::look_at(const ValueQuery& query,
                                                   const ValueSpan<kVectors>& rows,
-                                                  std::span<const u8> features, BestCut& best) {
+                                                  std::span<const u8> features,
+                                                  BestValueCut& best) {
   const std::size_t n = features.size();
   ExtraTreesThresholds cuts;
   for (std::size_t k = 0; k < n; ++k) {
