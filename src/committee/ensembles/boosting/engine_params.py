@@ -51,7 +51,7 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
     params.level_wise = growth == "level"
     params.symmetric = growth == "symmetric"
     params.mixed = growth == "mixed"
-    params.mixed_depth = settings.find_symmetric_depth(model)
+    params.mixed_depth = min(settings.find_symmetric_depth(model), params.max_depth)
     params.random_thresholds = model.splitter == "random"
     params.reg_lambda = float(settings.reg_lambda)
     params.reg_alpha = float(model.reg_alpha)
