@@ -27,8 +27,7 @@ Trees CompactTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptio
 
 template <class T, class V>
 void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
-  using StoredNode = committee::Node<T>;
-  StoredNode* const nodes = reinterpret_cast<StoredNode*>(store.nodes.data());
+  auto* const nodes = reinterpret_cast<committee::Node<T>*>(store.nodes.data());
   V* const values = reinterpret_cast<V*>(store.values.data());
   u32* const samples = store.leaf_samples.empty() ? nullptr : store.leaf_samples.data();
   const std::vector<const double*> thresholds = list_thresholds(bins);
@@ -38,10 +37,7 @@ void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) c
   for (u32 id = 0; id < n_nodes_; ++id) {
     const Node& node = nodes_[id];
     const bool is_leaf = node.right == 0;
-    const u32 place = cursors.take_place(), number = cursors.take_number(is_leaf);
-    const u32 tag = node.feature | (node.missing_left ? StoredNode::kMissingLeft : 0);
-    const T threshold = static_cast<T>(thresholds[node.feature][node.bin]);
-    nodes[place] = {is_leaf ? T{0} : threshold, number, is_leaf ? StoredNode::kLeaf : tag};
+    const u32 number = cursors.write_node(node, thresholds, nodes).number;
     V* const to = is_leaf ? values + 2 * std::size_t{number} : unread;
     to[0] = static_cast<V>(node.n_rows - node.n_positive);
     to[1] = static_cast<V>(node.n_positive);

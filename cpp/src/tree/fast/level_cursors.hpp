@@ -15,6 +15,22 @@ class LevelCursors {
  public:
   explicit LevelCursors(const std::vector<u32>& levels);
 
+  struct PlacedNode {
+    u32 place, number;
+  };
+  // Writes the next node, but for what its leaf holds, to its place in the arena.
+  template <class T, class Grown>
+  PlacedNode write_node(const Grown& grown, const std::vector<const double*>& thresholds,
+                        Node<T>* nodes) {
+    const bool is_leaf = grown.right == 0;
+    const u32 place = take_place(), number = take_number(is_leaf);
+    const u32 tag = grown.feature | (grown.missing_left ? Node<T>::kMissingLeft : 0);
+    const T threshold = static_cast<T>(thresholds[grown.feature][grown.bin]);
+    nodes[place] = {is_leaf ? T{0} : threshold, number, is_leaf ? Node<T>::kLeaf : tag};
+    return {place, number};
+  }
+
+ private:
   // The place of the next node, and its number: a leaf's own, or the place of its left child.
   u32 take_place() { return cursors_[depth_].node++; }
   u32 take_number(bool is_leaf) {
@@ -28,7 +44,6 @@ class LevelCursors {
     return number;
   }
 
- private:
   // Where the next nodes of a depth go.
   struct Cursor {
     u32 node, leaf, child;

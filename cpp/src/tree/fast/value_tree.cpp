@@ -54,8 +54,7 @@ Trees ValueTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions
 
 template <class T>
 void ValueTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
-  using StoredNode = committee::Node<T>;
-  StoredNode* const nodes = reinterpret_cast<StoredNode*>(store.nodes.data());
+  auto* const nodes = reinterpret_cast<committee::Node<T>*>(store.nodes.data());
   double* const values = reinterpret_cast<double*>(store.values.data());
   u32* const samples = store.leaf_samples.empty() ? nullptr : store.leaf_samples.data();
   double* const weights = store.leaf_weights.empty() ? nullptr : store.leaf_weights.data();
@@ -67,10 +66,7 @@ void ValueTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) con
   for (u32 id = 0; id < n_nodes_; ++id) {
     const Node& node = nodes_[id];
     const bool is_leaf = node.right == 0;
-    const u32 place = cursors.take_place(), number = cursors.take_number(is_leaf);
-    const u32 tag = node.feature | (node.missing_left ? StoredNode::kMissingLeft : 0);
-    const T threshold = static_cast<T>(thresholds[node.feature][node.bin]);
-    nodes[place] = {is_leaf ? T{0} : threshold, number, is_leaf ? StoredNode::kLeaf : tag};
+    const auto [place, number] = cursors.write_node(node, thresholds, nodes);
     *(is_leaf ? values + number : &unread) = node.value;
     *(is_leaf && samples ? samples + number : &passed) = node.n_rows;
     *(is_leaf && weights ? weights + number : &unread) = node.weight;
