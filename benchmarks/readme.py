@@ -1,4 +1,4 @@
-"""Write the table of times in the README from benchmarks/results: `python -m benchmarks.readme` (or `make readme`).
+"""Write the tables of times in the README from benchmarks/results: `python -m benchmarks.readme` (or `make readme`).
 
 A test checks that the README agrees with the results.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from benchmarks.report import OURS, RESULTS, show_seconds
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- times: begin (make readme) -->", "<!-- times: end -->"
 PEERS = ("scikit-learn", "LightGBM", "XGBoost", "CatBoost")
+#: Processors by the names of the system, and their headings.
+PROCESSORS = {"x86_64": "x86-64", "aarch64": "64-bit ARM"}
 #: Suite, case and its label in the README. Cases without a result are omitted.
 ROWS = (
     ("trees", "fit 100,000 x 28, two classes", "decision tree, fit 100,000 rows"),
@@ -33,28 +34,33 @@ ROWS = (
 
 
 def render_table(folder: Path = RESULTS) -> str:
-    """The text between the markers: the table, the hardware and the library versions."""
-    suites: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(found, dict) and "outcomes" in found:
-            suites[path.stem] = found
+    """The text between the markers: for each processor the table, the hardware and the library versions."""
+    tables = [table for processor, name in PROCESSORS.items() if (table := _render_processor(folder, processor, name))]
+    if not tables:
+        return "No suite has been run yet."
+    note = "Best wall time; in brackets, the ratio to committee's. Same data and number of threads."
+    return "\n\n".join([*tables, note])
+
+
+def _render_processor(folder: Path, processor: str, name: str) -> str:
     lines: list[str] = []
     machines: list[dict[str, str]] = []
     for suite, case, label in ROWS:
-        outcomes = suites.get(suite, {}).get("outcomes", {}).get(case, {})
+        path = folder / f"{suite}_{processor}.json"
+        if not path.exists():
+            continue
+        found = json.loads(path.read_text(encoding="utf-8"))
+        outcomes = found["outcomes"].get(case, {})
         ours = outcomes.get(OURS, {}).get("best")
         if ours is None:
             continue
         cells = [_write_peer(outcomes.get(peer, {}).get("best"), ours) for peer in PEERS]
         lines.append(f"| {label} | **{show_seconds(ours)}** | {' | '.join(cells)} |")
-        machines.append(suites[suite]["machine"])
+        machines.append(found["machine"])
     if not lines:
-        return "No suite has been run yet."
-    head = [f"| | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
-    note = "Best wall time; in brackets, the ratio to committee's. Same data and number of threads. Measured on "
-    note += f"{_describe_machines(machines)}."
-    return "\n".join([*head, *lines, "", note])
+        return ""
+    head = [f"| {name} | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
+    return "\n".join([*head, *lines, "", f"Measured on {_describe_machines(machines)}."])
 
 
 def _write_peer(seconds: float | None, ours: float) -> str:

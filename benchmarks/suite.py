@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import platform
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def run_suite(
     turns: int | Callable[[Case], int],
     make_report: type[Report] = Report,
 ) -> None:
-    """Run the chosen cases on an idle machine, print the report and write it.
+    """Run the chosen cases on an idle machine, print the report and write it as ``<name>_<processor>``.
 
     Claims compare cases with one another, so that a choice of cases (``--only``) has none. `turns` is the number of
     runs of a case, or a function of the case.
@@ -63,5 +64,5 @@ def run_suite(
     report = make_report(name, describe_machine(), load, arguments.quick, chosen, outcomes, [] if words else claims)
     folder = arguments.out or (None if arguments.quick or words else RESULTS)
     if folder is not None:
-        report.write(folder)
+        report.write(folder, f"{name}_{platform.machine()}")
     print(report.render())

@@ -8,7 +8,6 @@ processor seconds on the page are what to compare.
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -124,7 +123,7 @@ def main(words: list[str] | None = None) -> None:
     cases = list_cases(sizes, arguments.threads)
     leave_out(cases, arguments.without)
     claims = [] if arguments.without else CLAIMS
-    run_suite(f"wide_{platform.machine()}", arguments, cases, claims, sizes.rounds, WideReport)
+    run_suite("wide", arguments, cases, claims, sizes.rounds, WideReport)
 
 
 if __name__ == "__main__":

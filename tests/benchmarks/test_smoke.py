@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ def test_a_quick_run_yields_the_table(tmp_path: Path) -> None:
     command = [sys.executable, "benchmarks/trees.py", "--quick", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    page, data = (tmp_path / "trees.md").read_text(), json.loads((tmp_path / "trees.json").read_text())
+    name = f"trees_{platform.machine()}"
+    page, data = (tmp_path / f"{name}.md").read_text(), json.loads((tmp_path / f"{name}.json").read_text())
     assert page in done.stdout
     assert data["quick"]
     for case, outcomes in data["outcomes"].items():

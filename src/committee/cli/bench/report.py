@@ -15,7 +15,7 @@ __all__ = ["OURS", "Case", "Claim", "Report", "ratio", "show_seconds", "slow_dow
 
 OURS = "committee"
 # Titles of suites whose names in lower case are not words.
-_TITLES = {"adaboost": "AdaBoost", "boostexter": "BoosTexter", "isolation": "Isolation forests"}
+_TITLES = {"adaboost": "AdaBoost", "boostexter": "BoosTexter", "isolation": "Isolation forests", "wide": "Wide tables"}
 #: Outcomes by case and contender.
 CaseOutcomes: TypeAlias = dict[str, dict[str, Outcome]]
 #: A number computed from the outcomes.
@@ -66,12 +66,13 @@ class Report:
     outcomes: CaseOutcomes
     claims: Sequence[Claim]
 
-    def write(self, folder: Path) -> Path:
-        """Write both files; returns the path of the page."""
+    def write(self, folder: Path, name: str = "") -> Path:
+        """Write both files, named after the suite or `name`; returns the path of the page."""
+        name = name or self.suite
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.tabulate(), indent=1, ensure_ascii=False)
-        (folder / f"{self.suite}.json").write_text(text + "\n", encoding="utf-8")
-        page = folder / f"{self.suite}.md"
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        page = folder / f"{name}.md"
         page.write_text(self.render(), encoding="utf-8")
         return page
 
