@@ -206,7 +206,7 @@ def test_points_stand_for_parameters_and_begin_a_search() -> None:
     assert sampler.ask() != point
     whole = SearchSpace(default_space(GradientBoostingClassifier()), "TPESearch")
     others = {name: values for name, values in whole.distributions.items() if name != "learning_rate"}
-    given, starts = list_starts(GradientBoostingClassifier())
+    given, starts = list_starts(GradientBoostingClassifier(), 100_000)
     for one in (given, *starts):
         assert SearchSpace(others, "TPESearch").encode(one) is not None
 

@@ -81,3 +81,10 @@ def test_default_spaces_name_parameters(family: str, kind: str) -> None:
 
 def test_a_forest_without_bootstrap_has_no_samples_to_search() -> None:
     assert "max_samples" not in default_space(committee.RandomForestClassifier(bootstrap=False))
+
+
+def test_growth_is_searched_where_boosting_chooses_it() -> None:
+    boosting = committee.GradientBoostingClassifier
+    assert default_space(boosting())["growth"] == ["mixed", "leaf"]
+    for given in ({"growth": "symmetric"}, {"engine": "gpu"}, {"boosting": "goss"}, {"defaults": "scikit-learn"}):
+        assert "growth" not in default_space(boosting(**given))

@@ -34,6 +34,7 @@ _SPACES: dict[str, dict[str, Any]] = {
         "max_features": RealRange(0.2, 1.0),
         "subsample": RealRange(0.4, 1.0),
         "reg_lambda": RealRange(0.01, 100.0, log=True),
+        "growth": ["mixed", "leaf"],
     },
     "HistGradientBoosting": {
         "learning_rate": RealRange(0.02, 0.3, log=True),
@@ -68,42 +69,57 @@ _SPACES |= dict.fromkeys(
     ("GradientBoostingRanker", "OrdinalGradientBoosting", "DistributionalBoosting"), _SPACES["GradientBoosting"]
 )
 
-_STARTED = ("max_leaf_nodes", "min_samples_leaf", "max_features", "subsample", "reg_lambda")
-_STARTS: dict[str, list[tuple[float, ...]]] = {
+_STARTED = ("max_leaf_nodes", "min_samples_leaf", "max_features", "subsample", "reg_lambda", "growth")
+_STARTS: dict[str, list[tuple[Any, ...]]] = {
     "GradientBoosting": [
-        (21, 9, 0.25, 0.9, 0.1),
-        (16, 14, 0.9, 0.9, 0.2),
-        (14, 20, 0.45, 0.9, 0.1),
-        (8, 3, 0.85, 0.6, 0.1),
-        (14, 20, 0.7, 0.9, 50.0),
-        (77, 40, 0.3, 0.7, 0.2),
+        (21, 9, 0.25, 0.9, 0.1, "mixed"),
+        (16, 14, 0.9, 0.9, 0.2, "leaf"),
+        (14, 20, 0.45, 0.9, 0.1, "mixed"),
+        (8, 3, 0.85, 0.6, 0.1, "leaf"),
+        (14, 20, 0.7, 0.9, 50.0, "mixed"),
+        (77, 40, 0.3, 0.7, 0.2, "leaf"),
     ],
 }
 """What the candidates of `TPESearch` begin with: settings that were among the best of 40 random ones on several tables
-(samples of adult, diamonds, airlines, german credit)."""
+(samples of adult, diamonds, airlines, german credit). They were found with ``growth="leaf"``."""
 
 
-def list_starts(estimator: EstimatorLike) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The parameters of an estimator as it is, with numbers in place of "auto", and good ones to begin with.
+def list_starts(estimator: EstimatorLike, n_rows: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The parameters of an estimator as it is, with values in place of "auto", and good ones to begin with.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As the user gave it.
+    n_rows : int
+        The number of training rows of a fold.
+
+    Returns
+    -------
+    tuple of dict and list of dict
+        Those of the estimator, and the others.
 
     Examples
     --------
     >>> from committee import GradientBoostingClassifier
-    >>> given, starts = list_starts(GradientBoostingClassifier(subsample=0.6))
-    >>> given["max_leaf_nodes"], given["subsample"], starts[0]["max_leaf_nodes"]
-    (31, 0.6, 21)
+    >>> given, starts = list_starts(GradientBoostingClassifier(reg_lambda=0.5), 1000)
+    >>> given["max_leaf_nodes"], given["reg_lambda"], given["growth"], starts[0]["max_leaf_nodes"]
+    (31, 0.5, 'mixed', 21)
     """
     prefix, last = find_last_step(estimator)
     starts = _STARTS.get(_find_kind(last), [])
     if not starts:
         return {}, []
     settings = resolve_settings(last)
-    given = {prefix + name: getattr(settings, name) for name in _STARTED}
+    names = _STARTED if _may_choose_growth(last) else _STARTED[:-1]
+    given = {prefix + name: getattr(settings, name) for name in names}
     if settings.min_samples_leaf is None:
         given[f"{prefix}min_samples_leaf"] = LEAF_ROWS
     if settings.max_features == "auto":
         given[f"{prefix}max_features"] = FEATURE_SHARE
-    return given, [dict(zip(given, own, strict=True)) for own in starts]
+    if "growth" in names:
+        given[f"{prefix}growth"] = settings.find_growth_of(n_rows)
+    return given, [dict(zip(given, own, strict=False)) for own in starts]
 
 
 def default_space(estimator: EstimatorLike) -> dict[str, Any]:
@@ -131,6 +147,8 @@ def default_space(estimator: EstimatorLike) -> dict[str, Any]:
     space = _SPACES.get(kind, {})
     if kind == "RandomForest" and not getattr(last, "bootstrap", True):
         space = {name: values for name, values in space.items() if name != "max_samples"}
+    if "growth" in space and not _may_choose_growth(last):
+        space = {name: values for name, values in space.items() if name != "growth"}
     if not space:
         known = ", ".join(sorted(name for name, found in _SPACES.items() if found))
         raise ParameterError(
@@ -138,6 +156,11 @@ def default_space(estimator: EstimatorLike) -> dict[str, Any]:
             f"for the estimators of these kinds: {known}."
         )
     return {prefix + name: values for name, values in space.items()}
+
+
+def _may_choose_growth(last: EstimatorLike) -> bool:
+    """Whether boosting was left to choose how its trees grow, and mixed growth is possible."""
+    return resolve_settings(last).growth == "auto" and getattr(last, "engine", "cpu") != "gpu"
 
 
 def _find_kind(last: EstimatorLike) -> str:

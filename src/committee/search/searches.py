@@ -305,7 +305,8 @@ class TPESearch(BaseSearch):
 
     def _make_sampler(self, run: SearchRun, space: SearchSpace, seed: int) -> TPESampler | OptunaSampler:
         if isinstance(self.sampler, str) and self.sampler == "tpe":
-            given, starts = list_starts(self.estimator)
+            folds, n_rows = run.evaluator.data.folds, len(run.evaluator.data.y)
+            given, starts = list_starts(self.estimator, n_rows if folds is None else len(folds[0][0]))
             points = [point for one in starts if (point := space.encode(one)) is not None]
             sampler = TPESampler(space, seed, points)
             if (point := space.encode(given)) is not None:

@@ -86,10 +86,14 @@ class BoostingSettings:
         return _interpolate(_SLOW, _FAST, dataset)
 
     def find_growth(self, dataset: Dataset) -> str:
-        """How trees grow; the automatic policy alternates on few rows."""
+        """How trees grow on the rows of a data set."""
+        return self.find_growth_of(count_repeated(dataset))
+
+    def find_growth_of(self, n_rows: float) -> str:
+        """How trees grow on so many rows; the automatic policy alternates on few."""
         if self.growth != "auto":
             return self.growth
-        return "mixed" if count_repeated(dataset) < _RATE_ROWS[1] else "leaf"
+        return "mixed" if n_rows < _RATE_ROWS[1] else "leaf"
 
     def find_symmetric_depth(self, model: Any) -> int:
         """Depth of the symmetric trees of mixed growth, within limits of depth and of leaves that were asked for."""
