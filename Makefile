@@ -116,6 +116,9 @@ sbom:  ## write the software bill of materials of this environment into dist/sbo
 cross:  ## compile the core for Windows, macOS and x86-64 Linux with the cross-compiler of the ziglang wheel
 	$(PYTHON) packaging/cross.py $(CROSS_TARGETS)
 
+emulate:  ## build the core for aarch64 on x86-64, for x86-64 elsewhere, and run digests and kernels under qemu-user: EMULATED_TESTS=tests/core EMULATED_ROOT=folder
+	$(PYTHON) packaging/emulated.py $(if $(EMULATED_ROOT),--root $(EMULATED_ROOT)) $(EMULATED_TESTS)
+
 bench:  ## run the benchmarks against other libraries (benchmarks/README.md)
 	PYTHONPATH=$(CURDIR)/src $(PYTHON) -m benchmarks
 
@@ -135,4 +138,4 @@ clean:  ## remove all build products
 	rm -rf build dist src/committee/_core*.so src/committee/_core.pyi docs/runs docs/gallery docs/reference docs/scenes
 	find . -name __pycache__ -not -path './.venv/*' -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup build test fuzz fuzz-core fuzz-files fuzz-pool fuzz-memory stops protections test-oldest wheels sbom cross test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean
+.PHONY: help setup build test fuzz fuzz-core fuzz-files fuzz-pool fuzz-memory stops protections test-oldest wheels sbom cross emulate test-times lint format sanitize sanitize-address sanitize-thread bench readme docs versions clean

@@ -72,3 +72,53 @@ def test_units_of_the_cross_compiler_hold_every_source(tmp_path: Path) -> None:
     sources = [*(ROOT / "cpp" / "src").rglob("*.cpp"), *(ROOT / "cpp" / "bind").glob("*.cpp")]
     assert len(sources) > 80
     assert all(listed.count(f'"{source}"') == 1 for source in sources)
+
+
+def test_what_an_emulated_run_lacks_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_script("emulated")
+    assert script.name_other("x86_64") == "aarch64"
+    assert script.name_other("aarch64") == script.name_other("arm64") == "x86_64"
+    monkeypatch.setattr(script.shutil, "which", lambda tool: None)
+    for processor in script.PROCESSORS.values():
+        lines = "\n".join(script.list_missing(processor, fetches=True))
+        assert f"qemu-{processor.name}: apt-get install" in lines
+        assert f"{processor.compiler}: apt-get install --no-install-recommends {processor.package}" in lines
+        assert "apt-get: use Debian or Ubuntu, or --root FOLDER" in lines
+        assert "dpkg-deb" not in "\n".join(script.list_missing(processor, fetches=False))
+
+
+def test_files_of_an_emulated_run_exist() -> None:
+    assert all((ROOT / name).is_file() for name in load_script("emulated").TESTS)
+
+
+def test_a_system_for_emulation_has_python_and_its_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_script("emulated")
+    processor = script.PROCESSORS["aarch64"]
+    with pytest.raises(SystemExit, match="has no usr/bin/python3"):
+        script.find_interpreter(processor, tmp_path)
+    binaries = tmp_path / "usr" / "bin"
+    binaries.mkdir(parents=True)
+    for name in ("python3", "python3.9", "python3.11", "python3.11-config"):
+        (binaries / name).touch()
+    answer = ["aarch64", [3, 11], "aarch64-linux-gnu", ".cpython-311-aarch64-linux-gnu.so"]
+    monkeypatch.setattr(script.subprocess, "check_output", lambda *_, **__: json.dumps(answer))
+    with pytest.raises(SystemExit, match=r"has no Python\.h"):
+        script.find_interpreter(processor, tmp_path)
+    headers = tmp_path / "usr" / "include" / "python3.11"
+    headers.mkdir(parents=True)
+    (headers / "Python.h").touch()
+    found = script.find_interpreter(processor, tmp_path)
+    assert found.path == binaries / "python3.11"
+    assert found.headers == (headers, tmp_path / "usr" / "include" / "aarch64-linux-gnu" / "python3.11")
+    with pytest.raises(SystemExit, match="runs on aarch64, not on x86_64"):
+        script.find_interpreter(script.PROCESSORS["x86_64"], tmp_path)
+
+
+def test_the_package_for_emulation_has_the_module_of_the_other_processor_only(tmp_path: Path) -> None:
+    module = tmp_path / "_core.so"
+    module.write_bytes(b"other")
+    suffix = ".cpython-311-aarch64-linux-gnu.so"
+    load_script("emulated").lay_out_package(module, tmp_path / "package", suffix)
+    modules = list((tmp_path / "package" / "committee").glob("_core*.so"))
+    assert [path.name for path in modules] == [f"_core{suffix}"]
+    assert modules[0].read_bytes() == b"other"
