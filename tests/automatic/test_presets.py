@@ -12,8 +12,9 @@ from sklearn.datasets import make_classification
 from committee import CommitteeClassifier
 from committee.automatic.fold_plan import divide_rows
 from committee.automatic.latency import choose_fast_members
-from committee.automatic.portfolio import PORTFOLIO, choose_entries
+from committee.automatic.portfolio import PORTFOLIO, FitContext, choose_entries, plan_schedule
 from committee.automatic.presets import PRESETS, find_preset
+from committee.ensembles.combining.training_set import TrainingSet
 from committee.exceptions import ParameterError
 
 X, Y = make_classification(300, 6, n_informative=4, random_state=0)
@@ -123,6 +124,35 @@ def test_the_fast_preset_fits_two_of_four_folds(grouped: bool) -> None:
     assert CommitteeClassifier(preset="fast", cv=3, portfolio=["linear"]).fit(many, labels).score_estimate_ < 0.0
 
 
+def test_the_fast_preset_fits_two_folds_of_more_than_two_classes_on_few_rows() -> None:
+    for n_classes, n_fitted in ((2, 4), (3, 2)):
+        few, labels = make_classification(300, 6, n_informative=4, n_classes=n_classes, random_state=0)
+        model = CommitteeClassifier(preset="fast", portfolio=["linear"], random_state=0).fit(few, labels)
+        known = np.isfinite(model.oof_decision_function_).all(axis=1)
+        assert abs(int(known.sum()) - 75 * n_fitted) <= 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "n_columns", "expected"), [("fast", 40, True), ("fast", 39, False), ("best", 40, False)]
+)
+def test_trees_of_the_fast_preset_look_at_less_of_wide_tables(preset: str, n_columns: int, expected: bool) -> None:
+    context = FitContext(0, [], n_columns, False, False, 1, 0, preset=find_preset(preset, 5000))
+    entries = {entry.name: entry for entry in PORTFOLIO}
+    boosting, extra = (context.make_member(entries[name], 1) for name in ("boosting", "extra trees"))
+    assert (boosting.max_bins == 63, extra.max_features == 1.0 / 3.0) == (expected, expected)
+    classes = FitContext(2, [], n_columns, False, False, 1, 0, preset=find_preset(preset, 5000))
+    assert classes.make_member(entries["extra trees"], 1).max_features != 1.0 / 3.0
+
+
+def test_a_stage_of_the_fast_preset_must_bring_more() -> None:
+    gained = [1.0, 0.995]
+    schedules = []
+    for preset in ("fast", "balanced"):
+        context = FitContext(2, [], 2, False, False, 1, 0, preset=find_preset(preset, 5000))
+        schedules.append(plan_schedule(TrainingSet(np.zeros((9, 2)), np.zeros(9)), context, []))
+    assert [one.should_stop(gained) for one in schedules] == [True, False]
+
+
 def test_a_row_of_weight_zero_does_not_count_for_the_size_of_the_table() -> None:
     many, labels = make_classification(1020, 4, random_state=0)
     weights = np.repeat([1.0, 0.0], [1000, 20])
@@ -134,7 +164,7 @@ def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
     models = [CommitteeClassifier(preset=preset, portfolio=["linear"], random_state=0) for preset in ("fast", "best")]
     steps = [[member.max_steps for member in one.fit(X, Y).estimators_ if hasattr(member, "coef_")] for one in models]
     assert steps == [[40], [200]]
-    assert find_preset("fast", 5000).linear_steps == 20
+    assert find_preset("fast", 5000).linear_steps == 12
 
 
 def test_the_best_preset_has_thirty_folds_and_large_forests() -> None:

@@ -49,7 +49,10 @@ def test_boosting_ends_where_a_rival_is_out_of_reach() -> None:
     assert not BoostingSchedule(rounds, best_loss=0.01).should_stop([0.5])
     assert BoostingSchedule(rounds, best_loss=0.01).should_stop([0.5, 0.4])
     assert not BoostingSchedule(rounds, best_loss=0.2).should_stop([0.5, 0.4])
-    assert not BoostingSchedule(rounds, best_loss=0.01).should_stop([0.5, 0.2])
+    assert not BoostingSchedule([*rounds, 240], best_loss=0.01).should_stop([0.5, 0.2])
+    # The last stage would bring 0.08 at best.
+    assert BoostingSchedule(rounds, best_loss=0.03).should_stop([0.5, 0.2])
+    assert not BoostingSchedule(rounds, best_loss=0.05).should_stop([0.5, 0.2])
     assert not BoostingSchedule(rounds).should_stop([0.5, 0.4])
     assert BoostingSchedule(rounds, deadline=0.0).should_stop([0.5])
 

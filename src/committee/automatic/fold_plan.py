@@ -68,11 +68,14 @@ def divide_rows(
     [[1, 2], [0, 3], [2, 3], [0, 1]]
     """
     n_folds = min(preset.n_folds, len(kept))
+    n_fitted = preset.n_fitted
+    if preset.n_class_fitted is not None and classify and len(np.unique(y[kept])) > 2:
+        n_fitted = preset.n_class_fitted
     tests: list[NDArray[np.intp]] = []
     for repeat in repeats if n_folds < len(kept) else [0]:
         order = np.random.default_rng([seed, repeat]).permutation(kept)
         if classify:
             # A class is in as many folds as it has rows, and in the training rows of all folds but one at least.
             order = order[np.argsort(y[order], kind="stable")]
-        tests += [np.sort(order[k::n_folds]) for k in range(n_folds)][: preset.n_fitted]
+        tests += [np.sort(order[k::n_folds]) for k in range(n_folds)][:n_fitted]
     return [(np.setdiff1d(kept, test), test) for test in tests]

@@ -24,8 +24,9 @@ __all__ = [
 PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
-    "models in two of four folds; up to 1,000 rows in all four, and the kernel. ``'balanced'``: the portfolio, five "
-    "folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, boosting with "
+    "models in two of four folds; up to 1,000 rows the kernel, and all four of two classes or values. ``'balanced'``: "
+    "the portfolio, five folds. "
+    "``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, boosting with "
     "random thresholds, from 3,000 rows on boosting of symmetric trees and networks (in three times ten folds as well; "
     "of more than two classes from 300 rows on, and above 1,000 rows a large kernel); from 2,000 rows on a second "
     "layer, extra-trees and boosting of the table and the other models' predictions, unless ``portfolio`` or "

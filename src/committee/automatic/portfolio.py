@@ -33,7 +33,7 @@ from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import FoldKernelMember, KernelMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.presets import PRESETS, Preset, find_preset
-from committee.automatic.stages import BoostingSchedule
+from committee.automatic.stages import MIN_GAIN, BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
 from committee.ensembles.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
@@ -70,6 +70,8 @@ _MAX_DENSE_CELLS = 1e8
 _WIDE, _WIDE_BINS = 100, 63
 """Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
 fewer thresholds (scores on image tables are equal or better)."""
+_WIDE_SHARE = 1.0 / 3.0
+"""Share of the features that a node of a forest of values draws on such a table, with a preset that says so."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
 _NEGLIGIBLE_LOSS = 1e-4
@@ -182,10 +184,12 @@ class FitContext:
         params = dict(entry.params)
         if entry.source == "oob" and preset.n_trees is not None:
             params["n_estimators"] = preset.n_trees
+        if entry.source == "oob" and not self.classify and self.n_columns >= (preset.n_wide or self.n_columns + 1):
+            params["max_features"] = _WIDE_SHARE
         if entry.source == "stages":
             # With many trees per round, fewer rounds are affordable.
             params.setdefault("learning_rate", 0.05 if self.n_classes <= 2 else 0.1)
-            if self.n_columns >= _WIDE:
+            if self.n_columns >= (preset.n_wide or _WIDE):
                 params["max_bins"] = _WIDE_BINS
             params.update(preset.boosting)
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
@@ -267,10 +271,13 @@ def plan_schedule(training: TrainingSet, context: FitContext, losses: Sequence[f
     if context.preset.rounds is not None:
         most = rounds[-1]
         rounds = [n_rounds for n_rounds in context.preset.rounds if n_rounds <= most]
+    min_gain = MIN_GAIN if context.preset.min_gain is None else context.preset.min_gain
     if not losses:
-        return BoostingSchedule(rounds, context.deadline)
+        return BoostingSchedule(rounds, context.deadline, min_gain=min_gain)
     best = min(losses)
-    return BoostingSchedule(rounds[:1] if best < _NEGLIGIBLE_LOSS * losses[0] else rounds, context.deadline, best)
+    if best < _NEGLIGIBLE_LOSS * losses[0]:
+        rounds = rounds[:1]
+    return BoostingSchedule(rounds, context.deadline, best, min_gain=min_gain)
 
 
 def choose_entries(

@@ -27,6 +27,8 @@ class Preset:
     n_fitted : int or None
         In how many of these folds members are fitted; None for all. The rows of the others are training rows of every
         fit and have no out-of-fold predictions: fewer fits, each on more rows than with fewer folds.
+    n_class_fitted : int or None
+        The same for more than two classes, each of which has trees of its own; None for `n_fitted`.
     n_repeats : int
         How often the rows are divided into folds, each time in another order; once if there are groups.
     network_repeats : int
@@ -35,12 +37,17 @@ class Preset:
         The stages of boosting; None for those of the portfolio.
     n_trees : int or None
         Trees of forests; None for the number of the portfolio.
+    min_gain : float or None
+        Relative decrease of the loss that a stage of boosting must bring for another one to follow; None for the usual.
     boosting : dict
         Parameters of boosting in place of those of the portfolio.
     linear_steps : int or None
         The maximum number of steps of logistic regression; None for the number of the member.
     n_landmarks : int or None
         The most landmarks of the kernel for two classes; None for the number of the member.
+    n_wide : int or None
+        Columns from which boosting has fewer bins and forests of values draw fewer features; None for boosting alone,
+        with the number of the portfolio.
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     has_slow : bool
@@ -54,13 +61,16 @@ class Preset:
     names: tuple[str, ...] | None = None
     n_folds: int = 5
     n_fitted: int | None = None
+    n_class_fitted: int | None = None
     n_repeats: int = 1
     network_repeats: int = 1
     rounds: tuple[int, ...] | None = None
+    min_gain: float | None = None
     n_trees: int | None = None
     boosting: dict[str, Any] = field(default_factory=dict)
     linear_steps: int | None = None
     n_landmarks: int | None = None
+    n_wide: int | None = None
     keeps_shallow: bool = False
     has_slow: bool = False
     has_stack: bool = False
@@ -74,10 +84,13 @@ PRESETS = {
         ("boosting", "linear of words", "extra trees", "linear", "shallow boosting of logs"),
         n_folds=4,
         n_fitted=2,
+        n_class_fitted=2,
         rounds=(30, 60, 120),
+        min_gain=0.01,
         n_trees=50,
         boosting={"learning_rate": 0.2, "max_leaf_nodes": 16},
-        linear_steps=20,
+        linear_steps=12,
+        n_wide=40,
     ),
     "balanced": Preset(),
     "best": Preset(
@@ -95,12 +108,12 @@ PRESETS = {
 def find_preset(name: str, n_rows: int) -> Preset:
     """The preset of a name for a table of so many rows.
 
-    On few rows the fast one fits all folds, larger forests and the kernel, and the best one repeats its folds.
+    On few rows the fast one fits the kernel, and all folds of two classes or of values; the best one repeats its folds.
 
     Examples
     --------
-    >>> find_preset("fast", 500).n_trees, find_preset("fast", 5000).n_trees
-    (100, 50)
+    >>> find_preset("fast", 500).n_fitted, find_preset("fast", 5000).n_fitted
+    (None, 2)
     >>> find_preset("best", 500).n_repeats, find_preset("best", 5000).n_repeats
     (3, 1)
     """
@@ -109,6 +122,4 @@ def find_preset(name: str, n_rows: int) -> Preset:
         return replace(preset, n_repeats=_N_REPEATS)
     if name != "fast" or n_rows > _FEW_ROWS:
         return preset
-    return replace(
-        preset, names=(*(preset.names or ()), "kernel"), n_fitted=None, n_trees=100, linear_steps=40, n_landmarks=300
-    )
+    return replace(preset, names=(*(preset.names or ()), "kernel"), n_fitted=None, linear_steps=40, n_landmarks=300)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from committee.ensembles.combining.training_set import TrainingSet
     from committee.typing import FloatArray
 
-__all__ = ["BoostingSchedule", "boost_in_stages", "measure_loss"]
+__all__ = ["MIN_GAIN", "BoostingSchedule", "boost_in_stages", "measure_loss"]
 
-_MIN_GAIN = 0.003
+MIN_GAIN = 0.003
 """Relative decrease of the loss that a stage must bring for another one, twice as expensive, to follow."""
 _MAX_LOSS_RATIO = 2.0
 """A member with this many times the loss of the best one gets no weight beside it."""
@@ -53,26 +53,31 @@ class BoostingSchedule:
         The least out-of-fold loss of the members that were fitted before.
     runs_all : bool
         Whether nothing ends them: they are those of an earlier fit.
+    min_gain : float
+        Relative decrease of the loss that a stage must bring for another one to follow.
     """
 
     rounds: list[int]
     deadline: float | None = None
     best_loss: float | None = None
     runs_all: bool = False
+    min_gain: float = MIN_GAIN
 
     def should_stop(self, losses: list[float]) -> bool:
         """Whether to skip the next stage, which takes as long as all before.
 
         It is late, the last stage hardly helped, or the loss would still be far above the best one if the next stage
-        brought the same gain again.
+        brought the same gain again, or the last one the same relative gain: no further one would make up for it.
         """
         if self.deadline is not None and time.perf_counter() > self.deadline:
             return True
         if self.runs_all or len(losses) < 2:
             return False
         gain = losses[-2] - losses[-1]
-        hopeless = self.best_loss is not None and losses[-1] - gain > _MAX_LOSS_RATIO * self.best_loss
-        return hopeless or gain < _MIN_GAIN * losses[-2]
+        is_last = len(losses) == len(self.rounds) - 1
+        expected = losses[-1] * (losses[-1] / losses[-2]) if is_last and gain > 0.0 else losses[-1] - gain
+        hopeless = self.best_loss is not None and expected > _MAX_LOSS_RATIO * self.best_loss
+        return hopeless or gain < self.min_gain * losses[-2]
 
 
 def boost_in_stages(
