@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from committee import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from committee import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from committee._core import BinMapper, StumpTrainer, testing
 from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
@@ -180,6 +180,17 @@ def test_forests(n_classes: int, n_cols: int, run_forms: Callable) -> None:
         assert (case.count_nodes()["multiclass_block"] > 0) == (n_classes > 2)
         found = run_forms(lambda case=case: pickle.dumps(case.grow()))
         assert found == [found[0]] * len(FORMS)
+
+
+@pytest.mark.parametrize("n_bits", [30, 120])  # records of 16 and 32 bytes
+def test_forests_of_bits(n_bits: int, run_forms: Callable) -> None:
+    """Packed records: columns of one bit in both halves of a record, leaves on either side of a split."""
+    rng = np.random.default_rng(n_bits)
+    X = np.column_stack([rng.normal(size=(4000, 4)).round(1), rng.random((4000, n_bits)) < rng.random(n_bits)])
+    y = (X[:, 0] > 0.3) + (X[:, 4:6] @ [1, 2]).astype(int) + rng.integers(0, 2, len(X)) * (X[:, 1] > 0.0)
+    forest = RandomForestClassifier(n_estimators=3, max_features=0.4, random_state=5, n_jobs=1)
+    plain, *others = run_forms(lambda: pickle.dumps(forest.fit(X, y).to_tree_model().trees))
+    assert others == [plain] * len(others)
 
 
 @pytest.mark.parametrize("max_bins", [7, 30, 255])

@@ -59,8 +59,8 @@ def sum_stump_slots(
 ) -> NDArray[np.int64]:
     """Histograms of the stump trainer on a table of entries, class by class.
 
-    256 numbers for each column that keeps its bytes, then those of each other column that varies without the bin of
-    zero, then the total.
+    264 numbers for each column that keeps its bytes (256 bins and a spare cache line), then those of each other column
+    that varies without the bin of zero, then the total.
     """
     filled = [FILLED_SHARE * len(list_entries(*column)[0]) >= len(labels) for column in columns]
     planes = []
@@ -68,7 +68,7 @@ def sum_stump_slots(
         own = np.where(labels == k, weights, 0)
         for (bins, values), is_filled in zip(columns, filled, strict=True):
             if is_filled:
-                plane = np.zeros(256, dtype=np.int64)
+                plane = np.zeros(264, dtype=np.int64)
                 np.add.at(plane, bin_column(bins, values), own)
                 planes.append(plane)
         for (bins, values), is_filled in zip(columns, filled, strict=True):

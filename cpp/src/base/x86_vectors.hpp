@@ -17,5 +17,5 @@
 #include <immintrin.h>
 #endif
 #define COMMITTEE_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
-#define COMMITTEE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]]
+#define COMMITTEE_AVX512 [[gnu::target("bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")]]
 #endif

@@ -37,9 +37,9 @@ template <std::size_t... kBundle>
 }
 
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
-// columns' entries is known where it is 256. What a row begins with is loaded before the entries of
-// the row before it, and each eight before the entries of the eight before: they would wait
-// otherwise.
+// columns' entries is known where they have 256. What a row begins with is loaded before the
+// entries of the row before it, and each eight before the entries of the eight before: they would
+// wait otherwise.
 template <bool kNarrow, bool kListed, std::size_t kStep, std::size_t kRest>
 void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_given,
               i64* histogram) {
@@ -103,8 +103,9 @@ std::span<AddRows* const> list_kernels() {
 // Kernels by the columns behind the last eight.
 template <bool kListed>
 std::span<AddRows* const> choose_kernels(bool narrow, std::size_t step) {
-  if (step == 256)
-    return narrow ? list_kernels<true, kListed, 256>() : list_kernels<false, kListed, 256>();
+  constexpr std::size_t kFull = RecordLayout::find_step(kHistogramBins);
+  if (step == kFull)
+    return narrow ? list_kernels<true, kListed, kFull>() : list_kernels<false, kListed, kFull>();
   return narrow ? list_kernels<true, kListed, 0>() : list_kernels<false, kListed, 0>();
 }
 
@@ -317,7 +318,7 @@ i64 Records::word(std::size_t row) const {
 }
 
 void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogram) const {
-  const std::size_t step = layout_->entries_per_bundle();
+  const std::size_t step = layout_->bundle_step();
   if (of_rows.width > 1) {
     for (const BundleBlock& block : blocks_)
       add_vector_block(block, rows, step, of_rows, histogram);

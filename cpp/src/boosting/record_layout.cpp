@@ -122,7 +122,7 @@ RecordLayout::RecordLayout(const std::vector<ColumnBins>& bins, std::vector<Join
   }
   for (const JointColumns& joint : joints_) encode_joint(joint, static_cast<u32>(n_bundles_++));
   entries_per_bundle_ = round_entries(entries_per_bundle_);
-  n_planned_entries_ = n_byte_entries();
+  n_planned_entries_ = n_bundles_ * entries_per_bundle_;
   plan_blocks(weights, precise || !weights.repeats(), n_bundles_);
 }
 
@@ -225,7 +225,7 @@ const i64* RecordLayout::column_histogram(u32 column, const i64* histogram,
     }
     return room.data();
   }
-  const i64* shared = histogram + encoding.bundle * entries_per_bundle_ * width;
+  const i64* shared = histogram + encoding.bundle * bundle_step() * width;
   if (!encoding.joint) return shared;
   room.assign(encoding.n_entries() * width, 0);
   i64* const rest = room.data() + encoding.rest * width;
@@ -251,7 +251,7 @@ const i64* RecordLayout::column_histogram(u32 column, const i64* histogram, i64 
     room[rest] = total - listed;
     return room;
   }
-  const i64* shared = histogram + encoding.bundle * entries_per_bundle_;
+  const i64* shared = histogram + encoding.bundle * bundle_step();
   if (!encoding.joint) return shared;
   std::fill_n(room, encoding.n_entries(), i64{0});
   i64 listed = 0;

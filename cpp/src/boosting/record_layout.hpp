@@ -53,10 +53,17 @@ class RecordLayout {
   std::size_t n_bundles() const { return n_bundles_ + slot_bundles_.size() - 1; }
   std::size_t n_byte_bundles() const { return n_bundles_; }
   std::size_t entries_per_bundle() const { return entries_per_bundle_; }  // of bytes
+  // From the first entry of a bundle of bytes to that of the next one.
+  std::size_t bundle_step() const { return find_step(entries_per_bundle_); }
+  // Entries of the same number 2 KiB apart would be at the same place of every other page, where
+  // what a row adds to waits for what was just stored, if bins are few.
+  static constexpr std::size_t find_step(std::size_t n_entries) {
+    return n_entries == kHistogramBins ? kHistogramBins + 8 : n_entries;
+  }
   // The entries of a bundle, at most 256.
   std::pair<std::size_t, std::size_t> entries_of(std::size_t bundle) const {
     if (bundle < n_bundles_)
-      return {bundle * entries_per_bundle_, (bundle + 1) * entries_per_bundle_};
+      return {bundle * bundle_step(), bundle * bundle_step() + entries_per_bundle_};
     return {n_byte_entries() + slot_starts(bundle)[0],
             n_byte_entries() + slot_starts(bundle + 1)[0]};
   }
@@ -64,7 +71,7 @@ class RecordLayout {
   const u32* slot_starts(std::size_t bundle) const {
     return slots_->starts().data() + slot_bundles_[bundle - n_bundles_];
   }
-  std::size_t n_byte_entries() const { return n_bundles_ * entries_per_bundle_; }
+  std::size_t n_byte_entries() const { return n_bundles_ * bundle_step(); }
   std::size_t n_entries() const { return n_byte_entries() + (slots_ ? slots_->n_slots() : 0); }
   // What it would be if no column were listed.
   std::size_t n_planned_entries() const { return n_planned_entries_; }

@@ -22,7 +22,7 @@ inline u64 load_bins(const u8* at) {
 template <std::size_t... kColumn>
 [[gnu::always_inline]] inline void add_to_columns(u64 bins, u64 delta, u64* slots,
                                                   std::index_sequence<kColumn...>) {
-  ((slots[kColumn * kHistogramBins + (bins >> (8 * kColumn) & 0xFF)] += delta), ...);
+  ((slots[kColumn * StumpLayout::kColumnSlots + (bins >> (8 * kColumn) & 0xFF)] += delta), ...);
 }
 
 // Adds to columns of records, eight at a time and kRest at the end. What a row begins with is
@@ -45,7 +45,7 @@ void add_to_records(const u8* records, std::size_t stride, std::size_t n_eights,
     next_bins = load_bins(next_record);
     const u64 delta = changes.deltas[j];
     u64* at = slots;
-    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * kHistogramBins) {
+    for (std::size_t k = 0; k < n_eights; ++k, at += 8 * StumpLayout::kColumnSlots) {
       record += 8;
       const u64 following = load_bins(record);
       add_to_columns(bins, delta, at, std::make_index_sequence<8>());
@@ -111,7 +111,7 @@ void StumpRows::add_changes() {
 // Wide columns hold next to nothing here: what is added for them is never read.
 void StumpRows::add_record_block(const RecordGroup& group, std::size_t first, std::size_t n_cols) {
   for (const Chunk& chunk : chunks_) {
-    u64* const slots = plane(chunk.label) + (group.first_col + first) * kHistogramBins;
+    u64* const slots = plane(chunk.label) + (group.first_col + first) * StumpLayout::kColumnSlots;
     use_changes(chunk, [&](const Changes& changes) {
       kAddToRecords<Changes>[n_cols % 8](group.bytes.data() + first, group.stride, n_cols / 8,
                                          changes, slots);

@@ -25,10 +25,10 @@ StumpWeights start_stump_weights(std::span<const double> weights, std::size_t n_
 
 void StumpLayout::place_bytes(const std::vector<ColumnBins>& bins) {
   n_apart = columns.size();
-  plane_size = n_apart * kHistogramBins;
+  plane_size = n_apart * kColumnSlots;
   for (std::size_t k = 0; k < n_apart; ++k) {
     const ColumnBins& own = bins[columns[k]];
-    offsets.push_back(own.wide ? plane_size : k * kHistogramBins);
+    offsets.push_back(own.wide ? plane_size : k * kColumnSlots);
     if (own.wide) plane_size += own.n_bins + 1;
   }
 }

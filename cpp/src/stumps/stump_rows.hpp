@@ -20,10 +20,13 @@ struct StumpThreads {
 };
 
 // Where histograms lie: for each class a plane of all columns' bins, so that the rows of a class
-// stay within it: 256 a column, then for wide categories one a level and one for missing. Of a
-// table of entries only columns that vary are searched: first those of bytes, then, with the slots
-// that EntrySlots gives them, the others; behind them is the total of the class.
+// stay within it: kColumnSlots a column, then for wide categories one a level and one for missing.
+// Of a table of entries only columns that vary are searched: first those of bytes, then, with the
+// slots that EntrySlots gives them, the others; behind them is the total of the class.
 struct StumpLayout {
+  // A spare cache line a column: bins of the same number 2 KiB apart would be at the same place of
+  // every other page, where what a row adds to waits for what was just stored, if bins are few.
+  static constexpr std::size_t kColumnSlots = kHistogramBins + 8;
   explicit StumpLayout(const std::vector<ColumnBins>& bins);
   explicit StumpLayout(const BinnedMatrix& data);
   bool is_listed(std::size_t place) const { return place >= n_apart; }

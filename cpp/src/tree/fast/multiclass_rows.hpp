@@ -6,14 +6,10 @@
 #include "base/u8x16.hpp"
 #include "binning/packed_records.hpp"
 #include "split/accumulators.hpp"
+#include "tree/fast/multiclass_wide.hpp"
 #include "tree/fast/packed_counts.hpp"
 
 namespace committee {
-
-// A split by a byte of the records: what is not above the bin goes left.
-struct ByteSplit {
-  u32 byte, mask, bin;
-};
 
 // Rows of a node: a range of one of two halves.
 struct RowRange {
@@ -59,6 +55,14 @@ class BlockRows {
   // Bits of the records that are not the same in all rows of a range.
   Record find_differences(const RowRange& range) const {
     const Record* records = records_[range.half].data() + range.begin;
+#if defined(COMMITTEE_AVX512)
+    if (is_wide(range.n)) {
+      Record differ;
+      MulticlassWide::find_differences(bytes_of(records), range.n,
+                                       reinterpret_cast<u8*>(differ.lanes));
+      return differ;
+    }
+#endif
     const Record first = records[0];
     Record any{}, more{};
     const auto look = [&](u32 i, Record& into) {
@@ -85,6 +89,18 @@ class BlockRows {
     return packs_[range.half].data() + range.begin;
   }
 
+  // What the rows add up to whose byte has no bit of the mask.
+  template <class Word>
+  Word add_unset(const RowRange& range, FieldPlace place) const {
+#if defined(COMMITTEE_AVX512)
+    if (is_wide(range.n))
+      return MulticlassWide::add_unset({place.byte, place.mask, 0},
+                                       {column(range, 0), packs(range)}, range.n, Word{});
+#endif
+    return PackedCountsSimd::add_unset<kStride, Word>(column(range, place.byte), place.mask,
+                                                      packs(range), range.n);
+  }
+
   // Partitions the rows, which become those that go left; returns the others. Nothing depends on
   // the order of a node's rows: the ones fill the range in the other half from its begin, the
   // others from its end. Rows that leave are counted, but not kept.
@@ -95,15 +111,15 @@ class BlockRows {
     RowRange right = range;
     switch (leave) {
       case Leave::nothing:
-        range.n = partition_all(range, goes_left);
+        range.n = partition_all(range, by, goes_left);
         range.half = right.half = !range.half;
         right.begin = range.begin + range.n;
         break;
       case Leave::right:
-        range.n = keep_some(range, goes_left);
+        range.n = keep_some(range, by, true, goes_left);
         break;
       case Leave::left:
-        range.n = n - keep_some(range, [&](u32 i) { return !goes_left(i); });
+        range.n = n - keep_some(range, by, false, [&](u32 i) { return !goes_left(i); });
         break;
       case Leave::both:
         range.n = 0;
@@ -129,12 +145,27 @@ class BlockRows {
     }
   }
 
+#if defined(COMMITTEE_AVX512)
+  bool is_wide(u32 n) const { return kVectors == 1 && has_avx512_ && n >= MulticlassWide::kFewest; }
+  static const u8* bytes_of(const Record* records) { return reinterpret_cast<const u8*>(records); }
+  static u8* bytes_of(Record* records) { return reinterpret_cast<u8*>(records); }
+#endif
+
   template <class Stays>
-  u32 keep_some(const RowRange& range, const Stays& stays) {
+  u32 keep_some(const RowRange& range, [[maybe_unused]] const ByteSplit& by,
+                [[maybe_unused]] bool keeps_left, const Stays& stays) {
     Record* records = records_[range.half].data() + range.begin;
     PackedCounts8* packs = packs_[range.half].data() + range.begin;
-    u32 n_kept = 0;
-    for (u32 i = 0; i < range.n; ++i) {
+    u32 n_kept = 0, i = 0;
+#if defined(COMMITTEE_AVX512)
+    if (is_wide(range.n)) {
+      const PartitionProgress progress =
+          MulticlassWide::keep_some(by, keeps_left, {bytes_of(records), packs}, range.n);
+      i = static_cast<u32>(progress.n);
+      n_kept = static_cast<u32>(progress.n_left);
+    }
+#endif
+    for (; i < range.n; ++i) {
       const bool is_kept = stays(i);
       records[n_kept] = records[i];
       packs[n_kept] = packs[i];
@@ -144,13 +175,24 @@ class BlockRows {
   }
 
   template <class GoesLeft>
-  u32 partition_all(const RowRange& range, const GoesLeft& goes_left) {
+  u32 partition_all(const RowRange& range, [[maybe_unused]] const ByteSplit& by,
+                    const GoesLeft& goes_left) {
     const Record* from = records_[range.half].data() + range.begin;
     const PackedCounts8* from_packs = packs_[range.half].data() + range.begin;
     Record* to = records_[!range.half].data() + range.begin;
     PackedCounts8* to_packs = packs_[!range.half].data() + range.begin;
     u64 n_left = 0, last = range.n - 1;
-    for (u32 i = 0; i < range.n; ++i) {
+    u32 i = 0;
+#if defined(COMMITTEE_AVX512)
+    if (is_wide(range.n)) {
+      const PartitionProgress progress = MulticlassWide::partition(
+          by, {bytes_of(from), from_packs}, {bytes_of(to), to_packs}, range.n);
+      i = static_cast<u32>(progress.n);
+      n_left = progress.n_left;
+      last = progress.last;
+    }
+#endif
+    for (; i < range.n; ++i) {
       const u64 is_left = goes_left(i) ? 1 : 0;
       // A mask, since a compiler would guess the side.
       const u64 at = last ^ ((last ^ n_left) & (0 - is_left));
@@ -163,6 +205,9 @@ class BlockRows {
   }
 
   std::size_t n_rows_;
+#if defined(COMMITTEE_AVX512)
+  const bool has_avx512_ = may_use(Instructions::avx512);
+#endif
   AlignedBuffer<Record> records_[2];
   AlignedBuffer<PackedCounts8> packs_[2];
 };

@@ -250,8 +250,7 @@ class StridedBlock final : public MulticlassSubtree {
     BoundaryWords<Word>& own = words<Word>();
     own.cuts[0] = 0;
     own.cuts[1] = 1;
-    own.lefts[1] = PackedCountsSimd::add_unset<kStride, Word>(
-        rows_.column(node.rows, place.byte), place.mask, rows_.packs(node.rows), node.rows.n);
+    own.lefts[1] = rows_.template add_unset<Word>(node.rows, place);
     consider(node, feature, 1, best);
   }
 
