@@ -98,7 +98,10 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? root->n_rows : std::max(1u, params_.max_leaf_nodes);
   if (plan_->symmetric) {
-    grow_levels(std::move(root), params_.mixed ? root->n_rows : most_leaves, watch);
+    // Before the call: which argument is made first, the moved root or one that reads it, is the
+    // compiler's choice.
+    const std::size_t most = params_.mixed ? root->n_rows : most_leaves;
+    grow_levels(std::move(root), most, watch);
   } else {
     grow_best_leaves(std::move(root), most_leaves, watch);
   }
