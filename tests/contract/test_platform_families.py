@@ -22,6 +22,7 @@ from tests.contract.test_platforms import make_table
 N_ROWS, N_ASKED = 1200, 300
 SEED: dict[str, Any] = {"random_state": 0}
 FEW: dict[str, Any] = {"random_state": 0, "n_estimators": 10}
+MIXED: dict[str, Any] = {**FEW, "growth": "mixed", "defaults": "tuned", "early_stopping": False}
 DRAWN: dict[str, Any] = {**FEW, "bootstrap": True, "oob_score": True}
 QUESTIONS = (
     "predict",
@@ -83,6 +84,24 @@ def rank(data: Tables) -> list[Any]:
     return ask(model, data.X[:N_ASKED])
 
 
+def draw_thresholds(max_features: float | None) -> Callable[[Tables], list[Any]]:
+    """Extra-trees of numbers that grow by the values of the columns."""
+
+    def run(data: Tables) -> list[Any]:
+        model = committee.ExtraTreesRegressor(max_features=max_features, **FEW).fit(data.full, data.signal)
+        between = (data.full[:N_ASKED] + data.full[N_ASKED : 2 * N_ASKED]) / 2.0
+        return [model.predict(between)]
+
+    return run
+
+
+def boost_many_rows(_: Tables) -> list[Any]:
+    """So many rows that a round of AdaBoost reweights those of one side only."""
+    X, signal = make_table(40_000)
+    model = committee.AdaBoostClassifier(**FEW).fit(X, signal > np.quantile(signal, 0.6, method="lower"))
+    return ask(model, X[:N_ASKED])
+
+
 def isolate(data: Tables) -> list[Any]:
     return ask(committee.IsolationForest(**FEW).fit(data.X), data.X[:N_ASKED])
 
@@ -142,6 +161,8 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "random forest, numbers": fit_and_ask("RandomForestRegressor", "signal", keep_leaf_samples=True, **FEW),
     "extra trees, classes": fit_and_ask("ExtraTreesClassifier", "three", **DRAWN),
     "extra trees, numbers": fit_and_ask("ExtraTreesRegressor", "signal", keep_leaf_samples=True, **FEW),
+    "extra trees, numbers without gaps": draw_thresholds(None),
+    "extra trees, a third of the columns": draw_thresholds(0.34),
     "random trees embedding": embed,
     "isolation forest": isolate,
     "survival forest": fit_and_ask("RandomSurvivalForest", "survival", **FEW),
@@ -154,6 +175,9 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "boosting, histogram": fit_and_ask("HistGradientBoostingClassifier", "three", max_iter=10, **SEED),
     "symmetric boosting, classes": fit_and_ask("GradientBoostingClassifier", "three", growth="symmetric", **FEW),
     "symmetric boosting, numbers": fit_and_ask("GradientBoostingRegressor", "signal", growth="symmetric", **FEW),
+    "mixed boosting, classes": fit_and_ask("GradientBoostingClassifier", "three", **MIXED),
+    "mixed boosting, numbers": fit_and_ask("GradientBoostingRegressor", "signal", **MIXED),
+    "random thresholds": fit_and_ask("GradientBoostingRegressor", "signal", splitter="random", **FEW),
     "ranker": rank,
     "ordered classes": fit_and_ask("OrdinalGradientBoostingClassifier", "three", **FEW),
     "ordered classes, cloglog": fit_and_ask("OrdinalGradientBoostingClassifier", "three", link="cloglog", **FEW),
@@ -171,6 +195,7 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "adaboost, numbers": fit_and_ask("AdaBoostRegressor", "signal", loss="exponential", **FEW),
     "adaboost, rt": fit_and_ask("AdaBoostRegressor", "signal", algorithm="rt", power=3, learning_rate=0.7, **FEW),
     "adaboost, slow": fit_and_ask("AdaBoostRegressor", "signal", loss="square", learning_rate=0.3, **FEW),
+    "adaboost, many rows": boost_many_rows,
     "arcing": fit_and_ask("ArcingClassifier", "three", **FEW),
     "words": fit_and_ask("BoosTexterClassifier", "three", "words", n_estimators=20),
     "stump": fit_and_ask("DecisionStumpClassifier", "two"),
@@ -215,6 +240,8 @@ DIGESTS = {
     "random forest, numbers": "d172b56b02e00e94",
     "extra trees, classes": "967eca35a4fd078c",
     "extra trees, numbers": "c1e178d2a6050395",
+    "extra trees, numbers without gaps": "e6118252f309449d",
+    "extra trees, a third of the columns": "bdccefd9a48d4edb",
     "random trees embedding": "95c93b7a7bd37f72",
     "isolation forest": "2c0c8170afdaafea",
     "survival forest": "0bff00ea5a1aa923",
@@ -227,6 +254,9 @@ DIGESTS = {
     "boosting, histogram": "f5b0a1a75e9730cc",
     "symmetric boosting, classes": "8e4200b5311133cc",
     "symmetric boosting, numbers": "056271a3fea7a7f4",
+    "mixed boosting, classes": "2c23b6bed3220794",
+    "mixed boosting, numbers": "c60c6416eb9a0642",
+    "random thresholds": "54909953986d628f",
     "ranker": "9aa87b26b708d9d5",
     "ordered classes": "3f721355c43b99c2",
     "ordered classes, cloglog": "612cd81ce2c441ca",
@@ -242,6 +272,7 @@ DIGESTS = {
     "adaboost, numbers": "d413efeb4b72028b",
     "adaboost, rt": "14b4f39626911fcd",
     "adaboost, slow": "45ee96d8d5218671",
+    "adaboost, many rows": "b88874b8ac5a17fa",
     "arcing": "00ca6f1f5eecd578",
     "words": "0a1fbfe38de0697d",
     "stump": "1ee4cd9d1282cefa",
