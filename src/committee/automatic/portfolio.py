@@ -77,8 +77,8 @@ _MIN_PAIR_ROWS = 1000
 _MIN_KERNEL_ROWS = 1000
 """Rows up to which a kernel of more landmarks is only fitted if it is named, as with two classes or values."""
 _MIN_SLOW_ROWS, _MIN_CLASS_ROWS = 3000, 300
-"""Rows below which networks and symmetric boosting are only fitted if they are named: on fewer they did not help on new
-rows. Networks of more than two classes did."""
+"""Rows below which networks, symmetric boosting and that by code of logs are only fitted if they are named: on fewer
+they did not help on new rows. Networks of more than two classes did."""
 _DENSE_MEMBERS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network", "large kernel")
 _MAX_DENSE_CELLS = 1e8
 """Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
@@ -355,7 +355,8 @@ def choose_entries(
         chosen = [e for e in chosen if e.name != _LARGE_KERNEL]
     if n_rows < _MIN_SLOW_ROWS:
         has_networks = n_classes > 2 and n_rows >= _MIN_CLASS_ROWS
-        chosen = [e for e in chosen if e.name != _SYMMETRIC and (e.source != "bags" or has_networks)]
+        slow = (_SYMMETRIC, _CODE_LOGS)
+        chosen = [e for e in chosen if e.name not in slow and (e.source != "bags" or has_networks)]
     if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
