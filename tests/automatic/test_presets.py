@@ -46,6 +46,9 @@ def test_entries_of_presets() -> None:
     assert list_names("fast", ("table", "logs"))[-1] == "shallow boosting of logs"
     assert "shallow boosting" not in list_names("balanced", ("table", "logs"))
     assert "shallow boosting" in list_names("best", ("table", "logs"))
+    assert "boosting by code of logs" in list_names("best", ("table", "logs"), 3000)
+    assert "boosting by code of logs" not in list_names("best", ("table", "logs"), 2999)
+    assert "boosting by code of logs" not in list_names("balanced", ("table", "logs"), 3000)
     assert set(PRESETS["fast"].names or ()) <= {entry.name for entry in PORTFOLIO}
 
 

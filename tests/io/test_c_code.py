@@ -191,6 +191,16 @@ def test_committees_of_regressors_agree_to_rounding(name: str, tmp_path: Path) -
     assert_allclose(found, model.predict(X), rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["boosting of pairs", "extra trees of pairs"])
+def test_sums_and_differences_of_columns(name: str, tmp_path: Path) -> None:
+    X = draw_table()
+    model = committee.CommitteeRegressor(portfolio=[name], categorical_features=[1, 3], random_state=0)
+    model.fit(X, np.nan_to_num(X[:, 0] - X[:, 2]))
+    assert model.leaderboard_[0]["weight"] == 1.0
+    found = CompiledModel(model, tmp_path).ask("predict", encode_rows(model, X))[:, 0]
+    assert_allclose(found, model.predict(X), rtol=0, atol=1e-12)
+
+
 def test_committees_of_several_targets_agree_to_rounding(tmp_path: Path) -> None:
     X = draw_table()
     y = np.column_stack([draw_classes(X, 2), draw_classes(X, 3)])

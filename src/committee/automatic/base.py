@@ -15,7 +15,7 @@ from committee.automatic.formulas import CommitteeFormulaMixin
 from committee.automatic.intervals import rank_errors
 from committee.automatic.latency import choose_fast_members, time_prediction
 from committee.automatic.leaderboard import make_leaderboard
-from committee.automatic.portfolio import PORTFOLIO, FitContext
+from committee.automatic.portfolio import PORTFOLIO, FitContext, has_pairs
 from committee.automatic.portfolio_fits import PortfolioFitsMixin
 from committee.automatic.present_rows import PresentRows
 from committee.automatic.presets import find_preset
@@ -162,7 +162,8 @@ class BaseCommittee(
             further = range(preset.n_repeats, preset.network_repeats if given.deadline is None else 0)
             context = replace(context, divide=divide, further_folds=divide(*further) if further else [])
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
-        views = make_views(training, present.select(with_words), context.classify)
+        paired = context.categories if has_pairs(self.portfolio, context) else None
+        views = make_views(training, present.select(with_words), context.classify, paired)
         members, seconds = self._fit_portfolio(views, folds, context, combiner)
         fitted = self._combine_members(members, seconds, views, folds, combiner, context)
         nested = present.scatter(fitted.pop("nested"))

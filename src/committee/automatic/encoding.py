@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
-__all__ = ["TableEncoding", "fit_encoding", "make_dense"]
+__all__ = ["TableEncoding", "fit_encoding", "has_three_values", "make_dense"]
 
 _MAX_CATEGORIES = 20
 """The most frequent categories of a column are one-hot encoded, up to this many; all others have zeros in these."""
@@ -136,6 +136,18 @@ def make_dense(X: Any) -> NDArray[Any]:
     """The table as an array."""
     dense: NDArray[Any] = X.toarray() if issparse(X) else X
     return dense
+
+
+def has_three_values(values: FloatArray) -> bool:
+    """Whether a column has more than two values that differ, without missing ones.
+
+    Examples
+    --------
+    >>> has_three_values(np.array([1.0, 2.0, np.nan, 3.0])), has_three_values(np.array([1.0, 2.0, np.nan]))
+    (True, False)
+    """
+    known = values[~np.isnan(values)]
+    return len(known) > 0 and bool(((known != known.min()) & (known != known.max())).any())
 
 
 def _measure_columns(columns: NDArray[Any], counts: FloatArray) -> tuple[FloatArray, FloatArray]:

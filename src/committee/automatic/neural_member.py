@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.automatic.baseline_members import BaselineMember, softmax
-from committee.automatic.encoding import fit_encoding, make_dense
+from committee.automatic.encoding import fit_encoding, has_three_values, make_dense
 from committee.engines.formula import (
     Arithmetic,
     ConstantTerm,
@@ -176,7 +176,7 @@ def _cut_columns(
     X: FloatArray, counts: FloatArray, numbers: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
     """Column, start and width of each piece; a column of two values has none."""
-    cut = [column for column in numbers.tolist() if _has_three_values(X[:, column])]
+    cut = [column for column in numbers.tolist() if has_three_values(X[:, column])]
     n_pieces = min(_N_PIECES, _MAX_PIECES // max(1, len(cut)))
     columns: list[int] = []
     starts: list[FloatArray] = [np.zeros(0)]
@@ -192,8 +192,3 @@ def _cut_columns(
             starts.append(cuts[:-1])
             widths.append(np.diff(cuts))
     return np.array(columns, dtype=np.intp), np.concatenate(starts), np.concatenate(widths)
-
-
-def _has_three_values(values: FloatArray) -> bool:
-    known = values[~np.isnan(values)]
-    return len(known) > 0 and bool(((known != known.min()) & (known != known.max())).any())

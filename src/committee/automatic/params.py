@@ -23,13 +23,15 @@ __all__ = [
 
 PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
-    "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and linear "
-    "models in two of four folds; up to 1,000 rows the kernel, and all four of two classes or values. ``'balanced'``: "
-    "the portfolio, five folds. "
-    "``'best'``: ten folds, below 2,000 rows three times in other orders, forests of 500 trees, boosting with "
-    "random thresholds, from 3,000 rows on boosting of symmetric trees and networks (in three times ten folds as well; "
-    "of more than two classes from 300 rows on, and above 1,000 rows a large kernel); from 2,000 rows on a second "
-    "layer, extra-trees and boosting of the table and the other models' predictions, unless ``portfolio`` or "
+    "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and "
+    "linear models in two of four folds; up to 1,000 rows the kernel, and all four of two classes or values. "
+    "``'balanced'``: the portfolio, five folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, "
+    "forests of 500 trees, boosting with random thresholds, from 1,000 rows on boosting and extra-trees of the table "
+    "with the sums and differences of its columns (of values and two classes, with two to twelve columns of numbers, "
+    "up to 20,000 rows), from 3,000 rows on boosting of symmetric trees and by code of logs, and networks (in three "
+    "times ten folds as well; of more than two classes from 300 rows on, and above 1,000 rows a large kernel); from "
+    "2,000 rows on a second layer, extra-trees and boosting of the table and the other models' predictions, unless "
+    "``portfolio`` or "
     "``n_members`` is given. What a time budget leaves is spent on the folds of up to six orders for members with "
     "weight, unless there are groups, ``cv`` or ``max_latency_us``. "
     "``portfolio`` and ``cv`` take precedence.",
@@ -76,10 +78,11 @@ Portfolio: TypeAlias = Annotated[
     Sequence[str] | None,
     "Names of the models to fit, in that order. None: all that suit the table: "
     + ", ".join(entry.name for entry in PORTFOLIO)
-    + ". Networks, the large kernel, random and symmetric boosting with the preset ``'best'`` only; networks, kernels "
-    "and neighbours up to 20,000 rows; "
+    + ". Networks, the large kernel, random and symmetric boosting, those of pairs and by code of logs with the preset "
+    "``'best'`` only; networks, kernels, neighbours and those of pairs up to 20,000 rows; "
     "models that need a dense table not on sparse tables of over 1e8 cells; those of words if there are texts; of "
-    "logs, in place of shallow boosting, if values are positive with a long tail.",
+    "pairs if two to twelve columns hold numbers; of logs, in place of shallow boosting, if values are positive with a "
+    "long tail.",
 ]
 CommitteeTextColumns: TypeAlias = Annotated[
     Sequence[str] | Sequence[int] | Literal["auto"] | None,

@@ -15,8 +15,9 @@ A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of
     One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit. They have
     the further folds of a fit as well.
 
-The training set of a member is a view (`views.py`): the table, the table with the words of its texts, or the table
-with the logarithm of the target. Entries whose view a table does not have are left out.
+The training set of a member is a view (`views.py`): the table, the table with the words of its texts, the table with
+the logarithm of the target, or the table with sums and differences of its columns. Entries whose view a table does not
+have are left out.
 
 With folds that the user has given, or with unequal weights, ``"oob"`` and ``"loo"`` become ``"folds"``.
 """
@@ -54,16 +55,30 @@ if TYPE_CHECKING:
     from committee.ensembles.combining.member_predictions import Classes
     from committee.ensembles.combining.training_set import TrainingSet
 
-__all__ = ["PORTFOLIO", "PRIOR", "FitContext", "PortfolioEntry", "choose_entries", "list_stages", "plan_schedule"]
+__all__ = [
+    "PORTFOLIO",
+    "PRIOR",
+    "FitContext",
+    "PortfolioEntry",
+    "choose_entries",
+    "has_pairs",
+    "list_stages",
+    "plan_schedule",
+]
 
-_MAX_ROWS = {"neighbours": 20_000, "kernel": 20_000, "network": 20_000, "long network": 20_000, "large kernel": 20_000}
-"""Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel much memory, a
-network much time."""
+_MAX_ROWS = {
+    **dict.fromkeys(("neighbours", "kernel", "network", "long network", "large kernel"), 20_000),
+    **dict.fromkeys(("boosting of pairs", "extra trees of pairs"), 20_000),
+}
+"""Rows above which a member is only fitted if it is named: neighbours take quadratic time, the kernel and a table with
+pairs of columns much memory, a network much time."""
+_MIN_PAIR_ROWS = 1000
+"""Rows below which pairs of columns are only used if they are named, as with more than two classes."""
 _MIN_KERNEL_ROWS = 1000
 """Rows up to which a kernel of more landmarks is only fitted if it is named, as with two classes or values."""
 _MIN_SLOW_ROWS, _MIN_CLASS_ROWS = 3000, 300
-"""Rows below which networks and symmetric boosting are only fitted if they are named: on fewer they did not help on new
-rows. Networks of more than two classes did."""
+"""Rows below which networks, symmetric boosting and that by code of logs are only fitted if they are named: on fewer
+they did not help on new rows. Networks of more than two classes did."""
 _DENSE_MEMBERS = ("linear", "kernel", "neighbours", "naive bayes", "network", "long network", "large kernel")
 _MAX_DENSE_CELLS = 1e8
 """Members that need a dense table, and the cells of a sparse one above which they are only fitted if named."""
@@ -97,7 +112,7 @@ class PortfolioEntry:
     by_code : bool
         Whether it uses the codes of categories as numbers, which is better for categories of few rows each or with an
         order.
-    view : {"table", "words", "logs"}
+    view : {"table", "words", "logs", "pairs"}
         Its training set.
     estimator : estimator or None
         One of another library, in place of a kind.
@@ -192,6 +207,8 @@ class FitContext:
             if self.n_columns >= (preset.n_wide or _WIDE):
                 params["max_bins"] = _WIDE_BINS
             params.update(preset.boosting)
+            if entry.name == _SYMMETRIC and not self.classify:
+                params.update(_SYMMETRIC_VALUES)
         member = kind(**params, n_jobs=self.n_jobs, categorical_features=categories)
         if self.grouped and entry.source == "oob":
             member.set_params(bootstrap="group")
@@ -215,9 +232,12 @@ _EXTRA = (ExtraTreesClassifier, ExtraTreesRegressor)
 _FOREST = (RandomForestClassifier, RandomForestRegressor)
 _FIXED_ROUNDS = {"early_stopping": False, "defaults": "tuned", "max_features": FEATURE_SHARE, "growth": "leaf"}
 _SHALLOW = {**_FIXED_ROUNDS, "max_depth": 3}
-_SYMMETRIC, _RANDOM = "symmetric boosting", "random boosting"
+_SMALL_TREES = {**_FIXED_ROUNDS, "max_leaf_nodes": 12}
+_SYMMETRIC, _RANDOM, _CODE_LOGS = "symmetric boosting", "random boosting", "boosting by code of logs"
 _LONG_NETWORK, _LARGE_KERNEL = "long network", "large kernel"
 _SYMMETRIC_TREES = {**_FIXED_ROUNDS, "growth": "symmetric", "subsample": 1.0, "max_features": None, "reg_lambda": 3.0}
+_SYMMETRIC_VALUES = {"max_features": FEATURE_SHARE, "min_samples_leaf": 1, "learning_rate": 0.1}
+"""Of symmetric boosting of values: every leaf of a tree has the same splits, and few rows keep them apart."""
 _NETWORK = (NeuralMember, NeuralMember)
 _LONG = {"n_epochs": 48, "rate": 1e-2, "dropout": 0.1, "weight_decay": 0.3}
 _WIDE_LAYERS = {"hidden": (256, 256), "dropout": 0.2}
@@ -235,15 +255,25 @@ PORTFOLIO = (
     PortfolioEntry("network", _NETWORK, "bags"),
     PortfolioEntry(_LONG_NETWORK, _NETWORK, "bags", _LONG),
     PortfolioEntry(_LARGE_KERNEL, (FoldKernelMember, None), "bags"),
+    PortfolioEntry("boosting of pairs", _BOOSTING, "stages", _FIXED_ROUNDS, view="pairs"),
+    PortfolioEntry("extra trees of pairs", _EXTRA, "oob", _BAGGED, by_code=True, view="pairs"),
     PortfolioEntry("shallow boosting", _BOOSTING, "stages", _SHALLOW),
     PortfolioEntry("shallow boosting of logs", (None, GradientBoostingRegressor), "stages", _SHALLOW, view="logs"),
     PortfolioEntry("forest", _FOREST, "oob", _BAGGED),
-    PortfolioEntry("boosting by code", _BOOSTING, "stages", {**_FIXED_ROUNDS, "max_leaf_nodes": 12}, by_code=True),
+    PortfolioEntry("boosting by code", _BOOSTING, "stages", _SMALL_TREES, by_code=True),
     PortfolioEntry("neighbours", (NeighbourMember, NeighbourMember), "folds"),
     PortfolioEntry("naive bayes", (BayesMember, None), "loo"),
+    PortfolioEntry(_CODE_LOGS, (None, GradientBoostingRegressor), "stages", _SMALL_TREES, by_code=True, view="logs"),
     PortfolioEntry(_RANDOM, _BOOSTING, "stages", _RANDOM_SPLITS),
     PortfolioEntry(_SYMMETRIC, _BOOSTING, "stages", _SYMMETRIC_TREES),
 )
+
+
+def has_pairs(names: Sequence[str] | None, context: FitContext) -> bool:
+    """Whether a member may be fitted to pairs of columns: if the preset has them, or one is among the names."""
+    if names is None:
+        return context.preset.has_slow
+    return any(entry.view == "pairs" for entry in PORTFOLIO if entry.name in names)
 
 
 def list_stages(n_rows: int, n_features: int, n_classes: int) -> list[int]:
@@ -325,12 +355,15 @@ def choose_entries(
     if how.names is not None:
         chosen = [e for e in chosen if e.name in how.names]
     if not how.has_slow:
-        chosen = [e for e in chosen if e.source != "bags" and e.name not in (_RANDOM, _SYMMETRIC)]
+        chosen = [e for e in chosen if e.source != "bags" and e.name not in (_RANDOM, _SYMMETRIC, _CODE_LOGS)]
+    if n_rows < _MIN_PAIR_ROWS or n_classes > 2 or not how.has_slow:
+        chosen = [e for e in chosen if e.view != "pairs"]
     if n_classes <= 2 or n_rows <= _MIN_KERNEL_ROWS:
         chosen = [e for e in chosen if e.name != _LARGE_KERNEL]
     if n_rows < _MIN_SLOW_ROWS:
         has_networks = n_classes > 2 and n_rows >= _MIN_CLASS_ROWS
-        chosen = [e for e in chosen if e.name != _SYMMETRIC and (e.source != "bags" or has_networks)]
+        slow = (_SYMMETRIC, _CODE_LOGS)
+        chosen = [e for e in chosen if e.name not in slow and (e.source != "bags" or has_networks)]
     if "logs" in views and not how.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
@@ -343,6 +376,7 @@ _VIEW_REQUIREMENTS = {
     "table": "",
     "words": "which needs columns of text",
     "logs": "which needs a positive target with a long tail",
+    "pairs": "which needs two to twelve columns of numbers",
 }
 
 

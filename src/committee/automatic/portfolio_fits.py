@@ -17,6 +17,7 @@ from committee.automatic.further_divisions import EntryFit, FittedMembers, divid
 from committee.automatic.leaderboard import format_best_score
 from committee.automatic.log_scale import back_transform
 from committee.automatic.neural_member import NeuralMember
+from committee.automatic.paired_columns import PairedTrainingSet
 from committee.automatic.portfolio import PRIOR, FitContext, PortfolioEntry, choose_entries, plan_schedule
 from committee.automatic.stacked_member import SecondLayerMixin
 from committee.automatic.stages import BoostingSchedule, boost_in_stages, measure_loss
@@ -90,6 +91,9 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 found = self._fit_entry(entry, number, views[entry.view], folds, context, schedule)
                 if entry.view == "logs":
                     found.finish = partial(back_transform, training=training)
+                view = views[entry.view]
+                if isinstance(view, PairedTrainingSet):
+                    found.finish = view.complete
                 fitted = done.add(found, begun)
                 losses.append(min(measure_loss(one.predictions, training, context.classes) for one in fitted))
                 spent.append(done.seconds[-1])

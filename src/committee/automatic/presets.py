@@ -51,7 +51,8 @@ class Preset:
     keeps_shallow : bool
         Whether shallow boosting is fitted to the values as well if it is fitted to their logarithms.
     has_slow : bool
-        Whether networks, a large kernel, and boosting with random thresholds and of symmetric trees are fitted.
+        Whether networks, a large kernel, boosting with random thresholds, of symmetric trees and by code of logarithms,
+        and members of pairs of columns are fitted.
     has_stack : bool
         Whether there is a second layer.
     fills_budget : bool

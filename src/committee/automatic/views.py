@@ -1,7 +1,7 @@
 """Views: the training sets of the different kinds of members.
 
 ``"table"`` is the table with the topics of its texts; ``"words"`` the same with the tf-idf weights of all terms;
-``"logs"`` the table with the logarithm of the target.
+``"logs"`` the table with the logarithm of the target; ``"pairs"`` the table with sums and differences of its columns.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from committee.automatic.log_scale import is_skewed
+from committee.automatic.paired_columns import make_paired_set
 from committee.data.class_weights import combine_weights
 from committee.data.rows import count_rows, select_rows
 from committee.data.targets import encode_classes, read_target
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TextReader", "View", "find_counted_rows", "fit_text_reader", "make_views"]
 
-View: TypeAlias = Literal["table", "words", "logs"]
+View: TypeAlias = Literal["table", "words", "logs", "pairs"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,9 @@ def find_counted_rows(
     return None if weights is None or weights.all() else weights > 0.0
 
 
-def make_views(training: TrainingSet, with_words: SparseMatrix | None, classify: bool) -> dict[View, TrainingSet]:
+def make_views(
+    training: TrainingSet, with_words: SparseMatrix | None, classify: bool, paired: Sequence[int] | None = None
+) -> dict[View, TrainingSet]:
     """The training set of each view; views that would not differ from the table are left out.
 
     Parameters
@@ -126,12 +129,17 @@ def make_views(training: TrainingSet, with_words: SparseMatrix | None, classify:
         The table followed by the tf-idf weights.
     classify : bool
         Whether classes are predicted.
+    paired : sequence of int, optional
+        The columns that hold codes of categories, if the table is widened by pairs of the others.
     """
     views: dict[View, TrainingSet] = {"table": training}
     if with_words is not None and with_words.shape[1] > training.X.shape[1]:
         views["words"] = TrainingSet(with_words, training.y, training.weights, training.groups)
     if not classify and is_skewed(training.y, training.weights):
         views["logs"] = TrainingSet(training.X, _take_logs(training.y), training.weights, training.groups)
+    widened = None if paired is None else make_paired_set(training, paired)
+    if widened is not None:
+        views["pairs"] = widened
     return views
 
 

@@ -138,6 +138,16 @@ def _check_logs(scale: Any) -> None:
     require(scale.lowest <= scale.highest and hasattr(scale.member, "predict"), "logarithms are predicted")
 
 
+def _check_pairs(pairs: Any) -> None:
+    n_columns = len(pairs.numbers)
+    known = is_array(pairs.numbers, "i", n_columns) and n_columns > 1 and (pairs.numbers >= 0).all()
+    require(known and is_array(pairs.scales, "f", n_columns) and (pairs.scales > 0.0).all(), "pairs have scales")
+
+
+def _check_paired(member: Any) -> None:
+    require(is_a(member.pairs, "ColumnPairs") and hasattr(member.model, "predict"), "pairs of columns have a model")
+
+
 def _check_stack(member: Any) -> None:
     bases, classes = member.bases, member.classes
     known = (
@@ -162,6 +172,8 @@ BASELINE_CHECKS: dict[str, Callable[[Any], None]] = {
     "WordEncoding": _check_words,
     "TextReader": _check_texts,
     "LogScale": _check_logs,
+    "ColumnPairs": _check_pairs,
+    "PairedMember": _check_paired,
     "StackedMember": _check_stack,
 }
 """The check of each class of these members and their parts, by its name in model files."""

@@ -100,6 +100,8 @@ STATES = {
     "WordEncoding": StateClass("committee.data.word_encoding", "WordEncoding"),
     "TextReader": StateClass("committee.automatic.views", "TextReader"),
     "LogScale": StateClass("committee.automatic.log_scale", "LogScale"),
+    "ColumnPairs": StateClass("committee.automatic.paired_columns", "ColumnPairs"),
+    "PairedMember": StateClass("committee.automatic.paired_columns", "PairedMember", ("pairs", "model")),
     "StackedMember": StateClass("committee.automatic.stacked_member", "StackedMember", ("bases", "model", "classes")),
 }
 
