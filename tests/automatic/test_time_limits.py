@@ -123,3 +123,12 @@ def test_other_members_get_their_time_beside_boosting(monkeypatch: pytest.Monkey
     model = CommitteeRegressor(portfolio=["boosting", "extra trees", "linear"], time_budget=5.0, random_state=0)
     model.fit(X[:150], Y[:150])
     assert {row["name"] for row in model.leaderboard_} == {"prior", "boosting", "extra trees", "linear"}
+
+
+def test_members_without_time_are_named() -> None:
+    names = ["boosting", "linear", "forest"]
+    early = CommitteeRegressor(portfolio=names, time_budget=1e-9, n_jobs=1, random_state=0).fit(X, Y)
+    assert early.skipped_members_ == ["linear", "forest"]
+    assert {row["name"] for row in early.leaderboard_} == {"prior", "boosting"}
+    whole = CommitteeRegressor(portfolio=names, n_jobs=1, random_state=0).fit(X, Y)
+    assert whole.skipped_members_ == []

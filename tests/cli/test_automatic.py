@@ -52,6 +52,13 @@ def test_the_leaderboard_is_the_model_s(run: Run, tmp_path: Path) -> None:
     assert found["scores"]["accuracy"]["difference"]["mean"] > 0.4
 
 
+def test_members_that_do_not_suit_the_table_were_not_left_out_for_time() -> None:
+    found = run_automl(set_up(read_source("diabetes", "utf-8"), Roles(), n_members=20))
+    assert found.leaderboard is not None
+    assert len(found.leaderboard.entries) > 6
+    assert found.leaderboard.left_out == ()  # naive Bayes is for classes
+
+
 def test_a_metric_is_the_committee_s_goal() -> None:
     found = run_automl(
         ModelSetup(

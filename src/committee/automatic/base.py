@@ -99,6 +99,7 @@ class BaseCommittee(
     latency_us_: float
     leaderboard_: list[dict[str, Any]]
     score_trace_: list[dict[str, Any]]
+    skipped_members_: list[str]
     score_estimate_: Any
     score_error_: Any
     classes_: Any
@@ -164,8 +165,9 @@ class BaseCommittee(
         combiner = MemberCombiner(target, training.weights, training.groups, self.metric, self.combine, seed)
         paired = context.categories if has_pairs(self.portfolio, context) else None
         views = make_views(training, present.select(with_words), context.classify, paired)
-        members, seconds = self._fit_portfolio(views, folds, context, combiner)
-        fitted = self._combine_members(members, seconds, views, folds, combiner, context)
+        done = self._fit_portfolio(views, folds, context, combiner)
+        fitted = self._combine_members(done.members, done.seconds, views, folds, combiner, context)
+        fitted["skipped_members_"] = done.skipped
         nested = present.scatter(fitted.pop("nested"))
         name = "oof_decision_function_" if context.classify else "oof_prediction_"
         self._set_fitted(dataset, {**fitted, name: nested if context.classify else nested[:, 0], "_texts": texts})

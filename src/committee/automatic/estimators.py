@@ -59,6 +59,8 @@ class CommitteeClassifier(ClassifierScoreMixin, BaseCommittee):
     score_trace_ : list of dict
         The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
         fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
+    skipped_members_ : list of str
+        Members that suit the table and were not fitted: the time budget was over, or a callback ended the fit.
     estimators_ : list of estimators
         The fitted members with positive weight. Of several targets a committee for each, fitted as if the target were
         alone; its members, weights and trace are its own.
@@ -174,6 +176,8 @@ class CommitteeRegressor(RegressorScoreMixin, BaseCommittee):
     score_trace_ : list of dict
         The ``score`` and its standard ``error`` after each model, by ``name``, in the order of the fits. Weights are
         fitted to one half of the rows and scored on the other; on a sample if there are more than 1,000 rows.
+    skipped_members_ : list of str
+        Members that suit the table and were not fitted: the time budget was over, or a callback ended the fit.
     estimators_ : list of estimators
         The fitted members with positive weight. Of several targets a committee for each, fitted as if the target were
         alone; its members, weights and trace are its own.

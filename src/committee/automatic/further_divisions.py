@@ -102,11 +102,24 @@ class EntryFit:
 
 @dataclass
 class FittedMembers:
-    """All members of a committee in the order of their fits, the seconds of each, and the entries that they are of."""
+    """All members of a committee in the order of their fits, the seconds of each, and the entries that they are of.
+
+    Attributes
+    ----------
+    members : list of MemberFit
+        All members.
+    seconds : list of float
+        The time of each.
+    entries : list of EntryFit
+        What they are made of.
+    skipped : list of str
+        Names of entries that there was no time for.
+    """
 
     members: list[MemberFit] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     entries: list[EntryFit] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
     def add(self, entry: EntryFit, begun: float) -> list[MemberFit]:
         """Add the members of an entry whose fit began at this time; the members."""

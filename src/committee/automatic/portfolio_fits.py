@@ -55,11 +55,11 @@ class PortfolioFitsMixin(SecondLayerMixin):
         folds: Folds,
         context: FitContext,
         combiner: MemberCombiner,
-    ) -> tuple[list[MemberFit], list[float]]:
-        """Fit one entry after the other while the budget lasts; the members, and the seconds of each."""
+    ) -> FittedMembers:
+        """Fit one entry after the other while the budget lasts."""
         training = views["table"]
         entries = self._choose_entries(training, context, tuple(views))
-        done = FittedMembers()
+        done = FittedMembers(skipped=[entry.name for entry in entries])
         spent: list[float] = []
         losses: list[float] = []
         stacks = self._has_second_layer(context)
@@ -69,7 +69,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
             for number, entry in enumerate(entries):
                 begun = time.perf_counter()
                 if should_stop(on_progress):
-                    return done.members, done.seconds
+                    return done
                 limit = find_member_deadline(deadline, begun, is_last=number == last)
                 if number > 1 and limit is not None and deadline is not None:
                     view = views[entry.view]
@@ -95,6 +95,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 if isinstance(view, PairedTrainingSet):
                     found.finish = view.complete
                 fitted = done.add(found, begun)
+                done.skipped.remove(entry.name)
                 losses.append(min(measure_loss(one.predictions, training, context.classes) for one in fitted))
                 spent.append(done.seconds[-1])
                 if on_progress is not None:
@@ -103,7 +104,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
         # A limit of latency leaves no room for means of more models.
         if context.preset.fills_budget and context.deadline is not None and self.max_latency_us is None:
             divide_further(done, partial(self._weigh_all, combiner=combiner), context)
-        return done.members, done.seconds
+        return done
 
     def _choose_entries(
         self: Any, training: TrainingSet, context: FitContext, views: tuple[View, ...]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GivenTable", "SeveralTargetsMixin"]
 
 #: Fitted attributes of a committee of one target, or of a table with names, that a later fit may lack.
-_SINGLE = ("weights_", "power_", "score_trace_", "latency_us_", "_oof_errors", "feature_names_in_")
+_SINGLE = ("weights_", "power_", "score_trace_", "skipped_members_", "latency_us_", "_oof_errors", "feature_names_in_")
 
 
 @dataclass(frozen=True)

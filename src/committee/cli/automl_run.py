@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from committee.automatic.portfolio import choose_entries
 from committee.cli.errors import CommandError
 from committee.cli.fit_observer import FitObserver
 from committee.cli.metrics import ScoringMetric
@@ -88,14 +87,12 @@ def _read_leaderboard(setup: ModelSetup, model: Any, seconds: float) -> Leaderbo
         LeaderboardEntry(row["name"], ScoreEstimate(sign * row["score"], row["error"]), row["weight"], row["seconds"])
         for row in model.leaderboard_
     )
-    wanted = choose_entries(model.portfolio, model.n_members, setup.problem.n_rows, preset=model.preset)
-    fitted = {entry.name for entry in entries}
     return Leaderboard(
         metric=name,
         sign=sign,
         committee=ScoreEstimate(sign * model.score_estimate_, model.score_error_),
         entries=entries,
-        left_out=tuple(entry.name for entry in wanted if entry.name not in fitted),
+        left_out=tuple(model.skipped_members_),
         seconds=seconds,
     )
 
