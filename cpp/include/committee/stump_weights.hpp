@@ -1,9 +1,13 @@
-// The weight of a row while stumps are boosted: a level, and the integer that sums are made of. For
-// both engines.
+// The weight of a row while stumps are boosted: a level, and the integer that sums are made of; and
+// where the sums of a column are. For both engines.
 #pragma once
 #include "scalar.hpp"
 
 namespace committee {
+
+// 256 bins and a spare cache line: bins of the same number 2 KiB apart would be at the same place
+// of every other page, where what a row adds to waits for what was just stored, if bins are few.
+inline constexpr int kStumpColumnSlots = 264;
 
 inline constexpr int kStumpWeightBits = 54;                       // of a level of one
 inline constexpr double kStumpWeightScale = 18014398509481984.0;  // 2 to this power

@@ -24,9 +24,8 @@ struct StumpThreads {
 // Of a table of entries only columns that vary are searched: first those of bytes, then, with the
 // slots that EntrySlots gives them, the others; behind them is the total of the class.
 struct StumpLayout {
-  // A spare cache line a column: bins of the same number 2 KiB apart would be at the same place of
-  // every other page, where what a row adds to waits for what was just stored, if bins are few.
-  static constexpr std::size_t kColumnSlots = kHistogramBins + 8;
+  static constexpr std::size_t kColumnSlots = kStumpColumnSlots;
+  static_assert(kColumnSlots >= kHistogramBins);
   explicit StumpLayout(const std::vector<ColumnBins>& bins);
   explicit StumpLayout(const BinnedMatrix& data);
   bool is_listed(std::size_t place) const { return place >= n_apart; }

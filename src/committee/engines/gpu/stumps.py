@@ -37,6 +37,7 @@ _INTEGERS = ("n_rows", "n_present", "n_features", "n_groups", "n_chunks", "n_cla
 STUMPS = np.dtype([(name, "u8") for name in _POINTERS] + [(name, "i8") for name in _INTEGERS])
 """What the kernels in `cuda/stumps.cu` work on."""
 ROW_CHUNK = np.dtype([(name, "u4") for name in ("begin", "end", "label", "unused")])
+_COLUMN_SLOTS = 264  # of a histogram, as `kStumpColumnSlots` in `stump_weights.hpp`
 _MOST_BINS, _MISSING, _NONE = 255, 255, 0xFFFFFFFF
 _LEAST_CHUNK = 1024
 _SHARED_BYTES = 4 * (2 * BINS * LANES + 3 * BLOCK)
@@ -109,7 +110,7 @@ class GpuStumps:
             self._put("units", units)
         self._take("fixed", 8 * data.n_rows)
         self._take("deltas", 8 * max(1, len(self._present)))
-        self._take("histograms", 8 * n_classes * data.n_cols * BINS)
+        self._take("histograms", 8 * n_classes * data.n_cols * _COLUMN_SLOTS)
         for name, n_bytes in (("sides", BINS), ("factors", 16 * n_classes), ("leaves", 32 * n_classes)):
             self._take(name, n_bytes)
         self._put_records(data)
@@ -137,15 +138,15 @@ class GpuStumps:
         return np.arange(n_rows, dtype=np.uint32) if levels is None else np.flatnonzero(levels).astype(np.uint32)
 
     def _check_layout(self) -> None:
-        memory = self._device.allocate(16)
+        memory = self._device.allocate(24)
         self._program.launch("describe_stumps", 1, LANES, [np.uint64(memory.address)])
-        found = self._device.copy_out(memory, np.uint64, 2).tolist()
-        if found != [STUMPS.itemsize, ROW_CHUNK.itemsize]:
-            raise EngineError(f"The compiled kernels lay out stumps in {found} bytes, not as it is known here.")
+        found = self._device.copy_out(memory, np.uint64, 3).tolist()
+        if found != [STUMPS.itemsize, ROW_CHUNK.itemsize, _COLUMN_SLOTS]:
+            raise EngineError(f"The compiled kernels lay out stumps as {found}, not as it is known here.")
 
     def _check_room(self, data: _core.BinnedMatrix | DeviceBins, has_units: bool) -> None:
         of_rows = (28 + 8 * has_units) * data.n_rows
-        histograms = 8 * self._n_classes * data.n_cols * BINS
+        histograms = 8 * self._n_classes * data.n_cols * _COLUMN_SLOTS
         of_table = 0 if isinstance(data, DeviceBins) else 2 * count_record_bytes(data.n_rows, data.n_cols)
         needed = of_rows + histograms + of_table
         free = self._device.count_free_bytes()

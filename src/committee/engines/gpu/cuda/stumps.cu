@@ -21,7 +21,7 @@ struct Stumps {
   const Size* units;       // null: all one
   Size* fixed;             // units times the level as an integer
   Size* deltas;            // per place in rows: what its integer has gained
-  Size* histograms;        // [class][column][kBins]
+  Size* histograms;        // [class][column][kStumpColumnSlots]
   const u8* sides;         // per bin: leaf of the split at hand
   const double* factors;   // [leaf][class]
   Size* leaves;            // [rows | units][leaf][class]
@@ -136,10 +136,10 @@ extern "C" __global__ void __launch_bounds__(kBlock) add_deltas(const Stumps* gi
   for (u32 i = threadIdx.x; i < kCells; i += kBlock) {
     const Size sum = cells[i] + (static_cast<Size>(high[i]) << 32);
     const Size of = group * kLanes + i % kLanes;
-    if (sum != 0) atomicAdd(job.histograms + (chunk.label * job.n_features + of) * kBins + i / kLanes, sum);
+    if (sum != 0) atomicAdd(job.histograms + (chunk.label * job.n_features + of) * kStumpColumnSlots + i / kLanes, sum);
   }
 }
 
 extern "C" __global__ void describe_stumps(Size* sizes) {
-  if (threadIdx.x == 0) sizes[0] = sizeof(Stumps), sizes[1] = sizeof(RowChunk);
+  if (threadIdx.x == 0) sizes[0] = sizeof(Stumps), sizes[1] = sizeof(RowChunk), sizes[2] = kStumpColumnSlots;
 }
