@@ -150,13 +150,13 @@ class BaseCommittee(
         given_rows = self._make_training_set(dataset, target, table, given.groups)
         present = PresentRows.find(given_rows)
         training, target = present.select_training(given_rows), present.select_target(target)
-        preset = find_preset(self.preset, training.n_rows)
+        context = self._make_context(dataset, training, seed, given.deadline)
+        preset = context.preset
 
         def divide(*repeats: int) -> Folds:
             return present.renumber(self._plan_folds(given_rows, seed, repeats))
 
         folds = divide(*range(preset.n_repeats))
-        context = self._make_context(dataset, training, seed, given.deadline)
         # In other orders rows have other folds, unless each of them is one.
         if self.cv is None and given_rows.groups is None and training.n_rows > preset.n_folds:
             # A budget is first spent on all members once.

@@ -119,7 +119,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 n_sparse,
                 n_classes=context.n_classes,
                 views=views,
-                preset=self.preset,
+                preset=context.preset,
             )
             extra = list_extra_entries(
                 self.extra_members,
