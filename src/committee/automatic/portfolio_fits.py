@@ -97,7 +97,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
                     on_progress(number + 1, entry.name + format_best_score(fitted, combiner))
         self._fit_second_layer(done, training, folds, context)
         # A limit of latency leaves no room for means of more models.
-        if context.preset.fills_budget and context.deadline is not None and self.max_latency_us is None:
+        if context.preset.fills_budget and self.max_latency_us is None:
             divide_further(done, partial(self._weigh_all, combiner=combiner), context)
         return done
 
