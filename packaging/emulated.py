@@ -22,7 +22,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "emulated"
-KERNELS = ("stump", "word_stump", "subtrees", "mixed_growth", "symmetric_trees", "routes", "plain_kernels")
+GROWTH = ("symmetric_trees", "mixed_growth", "kinds_of_growth")
+KERNELS = ("stump", "word_stump", "subtrees", *GROWTH, "routes", "plain_kernels")
 # The digests, then the kernels whose forms differ between processors and those of the growth of trees.
 TESTS = (
     "tests/contract/test_platforms.py",

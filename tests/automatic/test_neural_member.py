@@ -14,6 +14,7 @@ from committee.automatic import neural_member
 from committee.automatic.baseline_members import LinearMember
 from committee.automatic.neural_member import NeuralMember
 from committee.automatic.portfolio import PORTFOLIO, FitContext, choose_entries
+from committee.automatic.presets import find_preset
 from committee.automatic.time_limits import afford_epochs, has_time
 from committee.engines.formula import TableRow
 from committee.ensembles.combining.training_set import TrainingSet
@@ -128,7 +129,8 @@ def test_only_the_best_preset_has_networks_and_symmetric_trees(n_classes: int) -
         ("balanced", 500, []),
         ("fast", 500, []),
     ):
-        found = [e.name for e in choose_entries(None, None, n_rows, n_classes=n_classes, preset=preset)]
+        how = find_preset(preset, n_rows)
+        found = [e.name for e in choose_entries(None, None, n_rows, n_classes=n_classes, preset=how)]
         assert [name for name in found if "network" in name] == wanted
         assert ("symmetric boosting" in found) == (preset == "best" and n_rows >= 3000)
         assert ("random boosting" in found) == (preset == "best")

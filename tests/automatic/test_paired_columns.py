@@ -14,7 +14,7 @@ from committee import CommitteeClassifier, CommitteeRegressor, load, save
 from committee.automatic.further_divisions import EntryFit
 from committee.automatic.paired_columns import PairedMember, fit_pairs, make_paired_set
 from committee.automatic.portfolio import FitContext, choose_entries, has_pairs
-from committee.automatic.presets import PRESETS
+from committee.automatic.presets import PRESETS, find_preset
 from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
@@ -120,7 +120,8 @@ def test_members_are_divided_further() -> None:
 def test_who_has_pairs() -> None:
     def list_names(n_rows: int, preset: str = "best", n_classes: int = 0) -> set[str]:
         views = ("table", "pairs")
-        entries = choose_entries(None, None, n_rows, n_classes=n_classes, views=views, preset=preset)
+        how = find_preset(preset, n_rows)
+        entries = choose_entries(None, None, n_rows, n_classes=n_classes, views=views, preset=how)
         return {entry.name for entry in entries} & set(NAMES)
 
     assert list_names(1000) == list_names(20_000) == list_names(1000, n_classes=2) == set(NAMES)

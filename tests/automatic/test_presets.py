@@ -38,7 +38,8 @@ def test_the_default_is_balanced() -> None:
 
 def test_entries_of_presets() -> None:
     def list_names(preset: str, views: tuple[str, ...] = ("table",), n_rows: int = 1001) -> list[str]:
-        return [e.name for e in choose_entries(None, None, n_rows, n_classes=0, views=views, preset=preset)]
+        how = find_preset(preset, n_rows)
+        return [e.name for e in choose_entries(None, None, n_rows, n_classes=0, views=views, preset=how)]
 
     assert list_names("fast") == ["boosting", "extra trees", "linear"]
     assert list_names("fast", n_rows=1000) == ["boosting", "extra trees", "linear", "kernel"]

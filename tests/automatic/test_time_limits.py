@@ -125,6 +125,23 @@ def test_other_members_get_their_time_beside_boosting(monkeypatch: pytest.Monkey
     assert {row["name"] for row in model.leaderboard_} == {"prior", "boosting", "extra trees", "linear"}
 
 
+def test_folds_that_are_fitted_at_once_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network, of which half of the time must hold so many fits, and a linear model, which uses threads itself."""
+    asked: dict[str, tuple[int, float]] = {}
+
+    def ask(entry: PortfolioEntry, *about: Any) -> bool:
+        *_, n_fits, _, until = about
+        asked[entry.name] = (n_fits, until)
+        return False
+
+    monkeypatch.setattr("committee.automatic.portfolio_fits.has_time", ask)
+    names = ["kernel", "network", "linear", "neighbours"]
+    CommitteeRegressor(portfolio=names, cv=5, time_budget=1e6, n_jobs=2, random_state=0).fit(X[:60], Y[:60])
+    assert asked["network"][0] == 3
+    assert asked["linear"][0] == 6
+    assert asked["network"][1] < asked["linear"][1] - 0.49e6
+
+
 def test_members_without_time_are_named() -> None:
     names = ["boosting", "linear", "forest"]
     early = CommitteeRegressor(portfolio=names, time_budget=1e-9, n_jobs=1, random_state=0).fit(X, Y)

@@ -73,12 +73,18 @@ SIZES: dict[str, tuple[int, int, str, int, dict[str, Any]]] = {
     "vectors": (3000, 5, "numbers", 3, VECTORS),
     "leaves of few rows": (2000, 5, "levels", 0, {"max_leaf_nodes": 200}),
     "medians": (900, 5, "numbers", 0, {"loss": "absolute_error"}),
+    "symmetric trees": (900, 5, "levels", 2, {**LEVELS, "growth": "symmetric"}),
+    "mixed growth": (900, 5, "levels", 2, {**LEVELS, "growth": "mixed"}),
+    "mixed growth, rows left out": (900, 5, "numbers", 4, {"growth": "mixed", "subsample": 0.6}),
+    "random thresholds": (900, 5, "levels", 0, {**LEVELS, "splitter": "random"}),
 }
 every_size = pytest.mark.parametrize("size", SIZES)
 
 
-# A limit on rows counts rows, whatever they weigh.
-@pytest.mark.parametrize("size", [size for size in SIZES if "min_samples_leaf" not in SIZES[size][-1]])
+# A limit on rows counts rows, whatever they weigh, and a sample of rows draws a row once.
+@pytest.mark.parametrize(
+    "size", [size for size in SIZES if not {"min_samples_leaf", "subsample"} & set(SIZES[size][-1])]
+)
 def test_a_weight_is_repetition(size: str) -> None:
     n_rows, n_cols, kind, n_classes, options = SIZES[size]
     X, signal = draw_table(n_rows, n_cols, kind)
@@ -119,7 +125,11 @@ def test_the_learning_rate_goes_by_rows_and_their_repetition() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 4])
-@pytest.mark.parametrize("options", [{}, VECTORS, {"boosting": "dart"}, {"boosting": "goss"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, VECTORS, {"boosting": "dart"}, {"boosting": "goss"}, {"growth": "mixed"}, {"splitter": "random"}],
+    ids=str,
+)
 def test_the_last_stage_is_the_prediction(n_classes: int, options: dict[str, Any]) -> None:
     X, signal = draw_table(3000, 5, "numbers")
     model = make_boosting(n_classes, n_estimators=25, **options).fit(X, cut(signal, n_classes))

@@ -63,31 +63,6 @@ def test_leaves_have_the_step_of_all_rows(weighted: bool) -> None:
         np.testing.assert_allclose(state.scores[:, 0] - before, 0.1 * expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "logistic", "softmax", "absolute_error"])
-@pytest.mark.parametrize("n_rows", [500, 60_000])
-def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
-    X, signal = draw_table(n_rows, 2, missing=0.1)
-    y = np.digitize(signal, [-0.5, 0.5]).astype(float) if loss == "softmax" else (signal > 0.3).astype(float)
-    found = []
-    for n_jobs in (1, 2, 5):
-        options = {"n_scores": 3} if loss == "softmax" else {}
-        state = start(X, y, loss, n_jobs=n_jobs, subsample=0.8, colsample_node=0.7, **MIXED, **options)
-        state.boost(4)
-        found.append((state.scores.tobytes(), state.gains.tobytes(), state.finish().leaf_samples.tobytes()))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_weight_is_a_repetition() -> None:
-    X, y = draw_table(300, 4, missing=0.1)
-    weights = np.random.default_rng(5).integers(1, 4, 300)
-    rows = np.repeat(np.arange(300), weights)
-    options = MIXED | {"min_samples_leaf": 1, "min_child_weight": 3.0}
-    weighted, repeated = start(X, y, weights=weights.astype(float), **options), start(X[rows], y[rows], **options)
-    for state in (weighted, repeated):
-        state.boost(4)
-    np.testing.assert_allclose(weighted.scores[rows], repeated.scores, atol=1e-9)
-
-
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_every_second_round_is_symmetric(classes: int) -> None:
     X, signal = draw_table(1500, 7, missing=0.05)

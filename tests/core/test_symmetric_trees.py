@@ -82,42 +82,6 @@ def test_categories_of_many_levels_are_put_in_the_order_of_all_nodes(levels: int
     assert np.mean((state.scores[:, 0] - y) ** 2) < 0.2 * np.var(y)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "logistic", "softmax"])
-@pytest.mark.parametrize("n_rows", [500, 60_000])
-def test_the_number_of_threads_changes_nothing(loss: str, n_rows: int) -> None:
-    X, signal = draw_table(n_rows, 2, missing=0.1)
-    y = np.digitize(signal, [-0.5, 0.5]).astype(float) if loss == "softmax" else (signal > 0.3).astype(float)
-    found = []
-    for n_jobs in (1, 2, 5):
-        options = {"n_scores": 3} if loss == "softmax" else {}
-        state = start(X, y, loss, n_jobs=n_jobs, subsample=0.8, colsample_node=0.7, **SYMMETRIC, **options)
-        state.boost(3)
-        found.append((state.scores.tobytes(), state.gains.tobytes(), state.finish().leaf_samples.tobytes()))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_weight_is_a_repetition() -> None:
-    X, y = draw_table(300, 4, missing=0.1)
-    weights = np.random.default_rng(5).integers(1, 4, 300)
-    rows = np.repeat(np.arange(300), weights)
-    options = SYMMETRIC | {"min_samples_leaf": 1, "min_child_weight": 3.0}
-    weighted, repeated = start(X, y, weights=weights.astype(float), **options), start(X[rows], y[rows], **options)
-    for state in (weighted, repeated):
-        state.boost(3)
-    np.testing.assert_allclose(weighted.scores[rows], repeated.scores, atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", ["logistic", "poisson"])
-def test_no_leaf_has_too_few_rows(loss: str) -> None:
-    X, signal = draw_table(700, 5)
-    y = (signal > 1.0).astype(float)
-    state = start(X, y, loss, **(SYMMETRIC | {"min_samples_leaf": 17, "max_depth": 7, "learning_rate": 0.8}))
-    state.boost(12)
-    samples = state.finish().leaf_samples
-    assert samples.min() >= 17
-    assert len(samples) > 60
-
-
 @pytest.mark.parametrize("most", [1, 2, 5, 8])
 def test_a_depth_is_split_if_all_of_its_leaves_may_be(most: int) -> None:
     X, y = draw_table(2000, 6)

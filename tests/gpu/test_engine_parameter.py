@@ -143,6 +143,18 @@ def test_options_of_the_estimators_have_the_same_bytes(option: str, monkeypatch:
     np.testing.assert_array_equal(cpu.feature_importances_, gpu.feature_importances_)
 
 
+@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler that could build the kernels")
+def test_tuned_growth_is_that_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All rows are too many for mixed growth, which the GPU does not have; those without the rows held out are not."""
+    monkeypatch.setattr("committee.engines.gpu.boosting.open_device", ShimDevice)
+    X = np.random.default_rng(0).normal(size=(20_100, 2))
+    params: dict[str, Any] = {"n_estimators": 2, "max_leaf_nodes": 4, "early_stopping": True, "random_state": 0}
+    cpu, gpu = (GradientBoostingRegressor(engine=engine, **params).fit(X, X[:, 0]) for engine in ("cpu", "gpu"))
+    np.testing.assert_array_equal(cpu.predict(X), gpu.predict(X))
+    with pytest.raises(EngineError, match="mixed growth"):
+        GradientBoostingRegressor(engine="gpu", **params).fit(X[:19_999], X[:19_999, 0])
+
+
 def test_what_the_gpu_does_not_support_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("committee.engines.gpu.boosting.open_device", ShimDevice)
     X, y = load_diabetes(return_X_y=True)

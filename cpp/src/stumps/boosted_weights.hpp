@@ -1,4 +1,4 @@
-// The weights of the rows while stumps are boosted. Included by stump_rows.hpp.
+// The weights of the rows while stumps are boosted.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What the integers of each class are worth. Included by stump_search.hpp.
+// What the integers of each class are worth.
 #pragma once
 #include <algorithm>
 #include <cmath>

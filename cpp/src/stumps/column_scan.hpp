@@ -1,5 +1,5 @@
 // The best boundary of one numeric column from class weights by bin; with a presort also within the
-// bins. Included by stump_trainer.cpp.
+// bins. Included by stump_search.hpp.
 #pragma once
 #include <algorithm>
 #include <array>

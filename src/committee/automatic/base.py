@@ -150,13 +150,13 @@ class BaseCommittee(
         given_rows = self._make_training_set(dataset, target, table, given.groups)
         present = PresentRows.find(given_rows)
         training, target = present.select_training(given_rows), present.select_target(target)
-        preset = find_preset(self.preset, training.n_rows)
+        context = self._make_context(dataset, training, seed, given.deadline)
+        preset = context.preset
 
         def divide(*repeats: int) -> Folds:
             return present.renumber(self._plan_folds(given_rows, seed, repeats))
 
         folds = divide(*range(preset.n_repeats))
-        context = self._make_context(dataset, training, seed, given.deadline)
         # In other orders rows have other folds, unless each of them is one.
         if self.cv is None and given_rows.groups is None and training.n_rows > preset.n_folds:
             # A budget is first spent on all members once.
@@ -183,11 +183,9 @@ class BaseCommittee(
     ) -> dict[str, Any]:
         """Fitted attributes: the members with weight, the leaderboard and the nested estimate of the score."""
         training = views["table"]
-        known = find_predicted_rows(members)
-        rows = np.flatnonzero(known)
+        predictions, rows = _stack_predictions(members)
         if not len(rows):
             raise DataError("No row has an out-of-fold prediction from every member; use other folds.")
-        predictions: FloatArray = np.stack([np.where(known[:, None], one.predictions, 0.0) for one in members])
         first = self._find_first(members)
         weights = np.zeros(len(members))
         latencies = None
@@ -225,11 +223,10 @@ class BaseCommittee(
 
     def _weigh_all(self, members: list[MemberFit], combiner: MemberCombiner) -> FloatArray:
         """Weights of the members without a limit of latency; none if no row has all predictions."""
-        known = find_predicted_rows(members)
+        predictions, rows = _stack_predictions(members)
         weights, first = np.zeros(len(members)), self._find_first(members)
-        if known.any():
-            predictions = np.stack([np.where(known[:, None], one.predictions, 0.0) for one in members[first:]])
-            weights[first:] = combiner.fit_weights(predictions, np.flatnonzero(known))
+        if len(rows):
+            weights[first:] = combiner.fit_weights(predictions[first:], rows)
         return weights
 
     def _weight_members(
@@ -367,6 +364,12 @@ class BaseCommittee(
         )
         mean = sum_weighted(self.weights_, predictions)
         return sharpen_probabilities(mean, self.power_) if classify else mean
+
+
+def _stack_predictions(members: list[MemberFit]) -> tuple[FloatArray, NDArray[np.intp]]:
+    """The out-of-fold predictions of all members, zeros where one has none, and the rows that have all of them."""
+    known = find_predicted_rows(members)
+    return np.stack([np.where(known[:, None], one.predictions, 0.0) for one in members]), np.flatnonzero(known)
 
 
 def _rank_nested_errors(training: TrainingSet, nested: FloatArray) -> FloatArray:

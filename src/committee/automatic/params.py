@@ -31,9 +31,8 @@ PresetName: TypeAlias = Annotated[
     "up to 20,000 rows), from 3,000 rows on boosting of symmetric trees and by code of logs, and networks (in three "
     "times ten folds as well; of more than two classes from 300 rows on, and above 1,000 rows a large kernel); from "
     "2,000 rows on a second layer, extra-trees and boosting of the table and the other models' predictions, unless "
-    "``portfolio`` or "
-    "``n_members`` is given. What a time budget leaves is spent on the folds of up to six orders for members with "
-    "weight, unless there are groups, ``cv`` or ``max_latency_us``. "
+    "``portfolio`` or ``n_members`` is given. What a time budget leaves is spent on the folds of up to six orders for "
+    "members with weight, unless there are groups, ``cv`` or ``max_latency_us``. "
     "``portfolio`` and ``cv`` take precedence.",
 ]
 ExtraMembers: TypeAlias = Annotated[
@@ -60,9 +59,8 @@ TimeBudget: TypeAlias = Annotated[
     Interval(0.0, None, closed="neither"),
     "Seconds in which the fit is expected to end, by the time of a few rounds, trees or rows of each model: rounds of "
     "boosting, trees of forests and epochs of networks become fewer, to at most half of the time that is left while "
-    "other models follow (three quarters of the budget where a second layer follows), and models that would "
-    "take too long are left out. A few rounds of the first model "
-    "are always fitted. None: no limit.",
+    "other models follow, and models that would take too long are left out. A quarter of the budget is kept for a "
+    "second layer, where one follows. A few rounds of the first model are always fitted. None: no limit.",
 ]
 CommitteeMetric: TypeAlias = Annotated[
     Callable[..., float] | str | None,

@@ -33,7 +33,7 @@ from committee.automatic.baseline_members import BaselineMember, LinearMember, N
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.kernel_member import FoldKernelMember, KernelMember
 from committee.automatic.neural_member import NeuralMember
-from committee.automatic.presets import PRESETS, Preset, find_preset
+from committee.automatic.presets import PRESETS, Preset
 from committee.automatic.stages import MIN_GAIN, BoostingSchedule
 from committee.automatic.word_members import WordBayesMember, WordLinearMember, WordMember
 from committee.base import seed_estimator
@@ -318,7 +318,7 @@ def choose_entries(
     *,
     n_classes: int = 2,
     views: Collection[str] = ("table",),
-    preset: str = "balanced",
+    preset: Preset = PRESETS["balanced"],
 ) -> list[PortfolioEntry]:
     """The entries to fit, in order.
 
@@ -336,7 +336,7 @@ def choose_entries(
         Number of classes; 0 for values.
     views : collection of str, default=("table",)
         The views that the table has.
-    preset : str, default="balanced"
+    preset : Preset, default=PRESETS["balanced"]
         Which models are fitted if none are named.
 
     Examples
@@ -351,12 +351,11 @@ def choose_entries(
             raise ParameterError(f"The 'portfolio' parameter names {refused[0]!r}, {_REQUIREMENTS[refused[0]]}.")
         return [possible[name] for name in names][:n_members]
     chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
-    how = find_preset(preset, n_rows)
-    if how.names is not None:
-        chosen = [e for e in chosen if e.name in how.names]
-    if not how.has_slow:
+    if preset.names is not None:
+        chosen = [e for e in chosen if e.name in preset.names]
+    if not preset.has_slow:
         chosen = [e for e in chosen if e.source != "bags" and e.name not in (_RANDOM, _SYMMETRIC, _CODE_LOGS)]
-    if n_rows < _MIN_PAIR_ROWS or n_classes > 2 or not how.has_slow:
+    if n_rows < _MIN_PAIR_ROWS or n_classes > 2 or not preset.has_slow:
         chosen = [e for e in chosen if e.view != "pairs"]
     if n_classes <= 2 or n_rows <= _MIN_KERNEL_ROWS:
         chosen = [e for e in chosen if e.name != _LARGE_KERNEL]
@@ -364,7 +363,7 @@ def choose_entries(
         has_networks = n_classes > 2 and n_rows >= _MIN_CLASS_ROWS
         slow = (_SYMMETRIC, _CODE_LOGS)
         chosen = [e for e in chosen if e.name not in slow and (e.source != "bags" or has_networks)]
-    if "logs" in views and not how.keeps_shallow:
+    if "logs" in views and not preset.keeps_shallow:
         # One of the three boosted entries is fitted to logarithms instead, so that the time stays the same.
         chosen = [e for e in chosen if e.name != "shallow boosting"]
     if n_sparse > _MAX_DENSE_CELLS:

@@ -67,19 +67,15 @@ class PortfolioFitsMixin(SecondLayerMixin):
         deadline = find_first_layer_deadline(context.deadline, time.perf_counter()) if stacks else context.deadline
         with show_progress("Committee", len(entries), verbose=int(self.verbose), estimator=self) as on_progress:
             for number, entry in enumerate(entries):
-                begun = time.perf_counter()
+                begun, view = time.perf_counter(), views[entry.view]
                 if should_stop(on_progress):
                     return done
                 limit = find_member_deadline(deadline, begun, is_last=number == last)
                 if number > 1 and limit is not None and deadline is not None:
-                    view = views[entry.view]
                     estimator, params = self._make_estimator(entry, number, view, context)
-                    is_network = isinstance(estimator, NeuralMember)
-                    n_fits = context.count_fits(entry, len(folds))
-                    if entry.source == "bags" and not is_network:
-                        n_fits = -(-n_fits // self._count_jobs(entry, view, context))
-                    # Networks, as boosting, are cut to their part of the time.
-                    until = limit if entry.source == "bags" and not is_network else deadline
+                    n_fits, until = context.count_fits(entry, len(folds)), deadline
+                    if entry.source == "bags":
+                        n_fits, until = -(-n_fits // self._count_jobs(entry, view, context)), limit
                     with limit_blas():
                         if not has_time(entry, estimator, view, params, n_fits, spent, until):
                             if entry.source in ("stages", "oob"):
@@ -88,10 +84,9 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 # Losses of logarithms and of values cannot be compared, nor losses with another metric.
                 comparable = losses if self.metric is None and entry.view != "logs" else []
                 schedule = replace(plan_schedule(training, context, comparable), deadline=limit)
-                found = self._fit_entry(entry, number, views[entry.view], folds, context, schedule)
+                found = self._fit_entry(entry, number, view, folds, context, schedule)
                 if entry.view == "logs":
                     found.finish = partial(back_transform, training=training)
-                view = views[entry.view]
                 if isinstance(view, PairedTrainingSet):
                     found.finish = view.complete
                 fitted = done.add(found, begun)
@@ -102,7 +97,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
                     on_progress(number + 1, entry.name + format_best_score(fitted, combiner))
         self._fit_second_layer(done, training, folds, context)
         # A limit of latency leaves no room for means of more models.
-        if context.preset.fills_budget and context.deadline is not None and self.max_latency_us is None:
+        if context.preset.fills_budget and self.max_latency_us is None:
             divide_further(done, partial(self._weigh_all, combiner=combiner), context)
         return done
 
@@ -119,7 +114,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 n_sparse,
                 n_classes=context.n_classes,
                 views=views,
-                preset=self.preset,
+                preset=context.preset,
             )
             extra = list_extra_entries(
                 self.extra_members,

@@ -120,10 +120,11 @@ def test_tuned_growth_is_mixed_where_nothing_speaks_against_it(params: dict[str,
     assert settings.find_refit_rounds(900, few) == (min(1125, settings.n_estimators) if more else 900)
 
 
-def test_rounds_are_chosen_for_the_growth_of_all_rows() -> None:
+@pytest.mark.parametrize("folds", [None, 3])
+def test_rounds_are_chosen_for_the_growth_of_all_rows(folds: int | None) -> None:
     """Where the rows without those held out would be few enough for mixed growth, and all rows are not."""
     table = np.random.default_rng(0).normal(size=(20_500, 2))
-    rounds: dict[str, Any] = {"n_estimators": 3, "early_stopping": True, "random_state": 0}
+    rounds: dict[str, Any] = {"n_estimators": 3, "early_stopping": True, "stopping_folds": folds, "random_state": 0}
     automatic, written = (
         GradientBoostingRegressor(**rounds, **growth).fit(table, table[:, 0]) for growth in ({}, {"growth": "leaf"})
     )

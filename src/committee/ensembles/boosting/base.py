@@ -89,8 +89,8 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
         """The loss that the parameters name, checked against the target."""
         raise NotImplementedError
 
-    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
-        """Set what the constructor's parameters mean for the engine."""
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset, whole: Dataset) -> None:
+        """Set what the constructor's parameters mean for the engine; `whole` as in `_make_booster`."""
         raise NotImplementedError
 
     # Fitting.
@@ -127,14 +127,19 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
                 "warm_start==True"
             )
 
-    def _make_booster(self, dataset: Dataset, loss: BoostingLoss, seed: int, initial: InitialScores) -> Booster:
-        """The model before its first round, or after the rounds of the last fit if these are kept."""
+    def _make_booster(
+        self, dataset: Dataset, loss: BoostingLoss, seed: int, initial: InitialScores, whole: Dataset | None = None
+    ) -> Booster:
+        """The model before its first round, or after the rounds of the last fit if these are kept.
+
+        Trees grow as those of all rows (`whole`), of which the data set may be a part: rounds are chosen for these.
+        """
         initial = replace(initial, engine=self.engine)
         if self._continues():
             initial = replace(initial, previous=self._get_previous_fit(dataset))
         params = get_engine().BoostingParams()
         params.seed, params.n_jobs = seed, resolve_jobs(self.n_jobs)
-        self._set_engine_params(params, dataset)
+        self._set_engine_params(params, dataset, dataset if whole is None else whole)
         constraints = TreeSettings(
             type(self).__name__,
             "squared_error",

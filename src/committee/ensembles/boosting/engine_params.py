@@ -22,7 +22,9 @@ _SYMMETRIC = ("symmetric", "mixed")
 """The policies of growth with symmetric trees."""
 
 
-def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingParams, dataset: Dataset) -> None:
+def set_engine_params(
+    model: Any, settings: BoostingSettings, params: BoostingParams, dataset: Dataset, whole: Dataset
+) -> None:
     """Set the parameters of the engine from those of a `GradientBoosting*`.
 
     Parameters
@@ -35,9 +37,11 @@ def set_engine_params(model: Any, settings: BoostingSettings, params: BoostingPa
         The engine's parameters, which are changed.
     dataset : Dataset
         The training set.
+    whole : Dataset
+        All rows, of which the training set may be a part: they decide how trees grow.
     """
     _check_vectors(model, dataset)
-    growth = settings.find_growth(dataset)
+    growth = settings.find_growth(whole)
     if model.splitter == "random" and growth in _SYMMETRIC:
         raise ParameterError(f"growth={growth!r} draws no thresholds; set 'growth' to 'leaf' or 'level'.")
     if model.early_stopping == "oob" and growth == "mixed":

@@ -216,9 +216,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         elif rule == "eval_set" and callbacks.eval_sets is not None:
             *_, validation = callbacks.eval_sets.tables.values()
             callbacks.early_stopping = self._make_early_stopping(loss, validation, seed)
-        grown = booster = self._make_booster(training, loss, seed, start)
-        # Rounds are chosen for the trees that all rows grow.
-        booster.state.params.mixed = settings.find_growth(dataset) == "mixed"
+        grown = booster = self._make_booster(training, loss, seed, start, dataset)
 
         def list_partial(_: int) -> dict[str, Any]:
             attributes = self._list_attributes(grown, callbacks, None, None, seed, init)
@@ -304,7 +302,7 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         """The number of rounds with the best mean score over the folds, and the mean scores of all rounds."""
         n_folds = self._count_folds(dataset) or _FOLDS
         folds = [
-            (self._make_booster(training, loss, seed, InitialScores(initial.baseline, offset)), validation)
+            (self._make_booster(training, loss, seed, InitialScores(initial.baseline, offset), dataset), validation)
             for training, validation, offset in self._split_folds(dataset, n_folds, seed, initial.offset)
         ]
         settings = self._resolve()
@@ -420,8 +418,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
         constant = np.full(loss.n_scores, 0.0 if self.base_score is None else float(self.base_score))
         return InitialScores(constant, predict_initial_scores(init, X, loss, classes=self._task == "classify"))
 
-    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
-        set_engine_params(self, self._resolve(), params, dataset)
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset, whole: Dataset) -> None:
+        set_engine_params(self, self._resolve(), params, dataset, whole)
 
     # The fitted model.
 

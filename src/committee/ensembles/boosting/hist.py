@@ -194,7 +194,7 @@ class BaseHistGradientBoosting(FitCallbacksMixin, BaseBoosting):
         earlier = (self.train_score_, self.validation_score_) if self._continues() else ()
         return EarlyStopping(scorer, validation, patience, tol, seed, *earlier)
 
-    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset, whole: Dataset) -> None:
         params.learning_rate = float(self.learning_rate)
         params.max_leaf_nodes = 0 if self.max_leaf_nodes is None else min(int(self.max_leaf_nodes), MOST_LEAVES)
         if self.max_depth is not None:

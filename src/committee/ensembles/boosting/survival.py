@@ -239,8 +239,8 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
             return AftLoss(FailureTimes(self.distribution, 1.0).fit_scale(rows, None))
         return AftLoss(FailureTimes(self.distribution, float(self.scale)))
 
-    def _set_engine_params(self, params: BoostingParams, dataset: Dataset) -> None:
-        super()._set_engine_params(params, dataset)
+    def _set_engine_params(self, params: BoostingParams, dataset: Dataset, whole: Dataset) -> None:
+        super()._set_engine_params(params, dataset, whole)
         params.vector_leaves = self.loss == "hazard"
 
     def _make_early_stopping(self, loss: BoostingLoss, validation: ValidationSet | None, seed: int) -> EarlyStopping:
