@@ -55,11 +55,11 @@ class ScoreLoss : public Loss {
 
   void adapt(const ScoreView& view, std::size_t n, std::span<const u32> weights) override {
     if (!adapts()) return;
-    std::vector<double> distances(n);
+    distances_.resize(n);
     for (u32 k = 0; k < n_scores_; ++k) {
       for (std::size_t i = 0; i < n; ++i)
-        distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
-      set_delta(k, find_quantile<u32>(distances, weights, adapted_level(k)));
+        distances_[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+      set_delta(k, find_quantile<u32>(distances_, weights, adapted_level(k)));
     }
   }
 
@@ -84,7 +84,8 @@ class ScoreLoss : public Loss {
     return link(k, std::clamp(mean.find(), shape_.mean_bounds.lower, shape_.mean_bounds.upper));
   }
 
-  const bool ordered_;  // scores of a row are quantiles, ascending
+  std::vector<double> distances_;  // kept from round to round
+  const bool ordered_;             // scores of a row are quantiles, ascending
 };
 
 template <class Function>
