@@ -26,9 +26,8 @@ int count_bits(u64 total) {
   return total <= 1 ? 0 : static_cast<int>(std::bit_width(total - 1));
 }
 
-// Without hessians: each is one.
-void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
-               FixedGradientPair* out) {
+[[gnu::always_inline]] inline void fix_rows(const double* g, const double* h, std::size_t n,
+                                            const GradientPowers& powers, FixedGradientPair* out) {
   const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
                h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
   if (!h) {
@@ -40,9 +39,39 @@ void fix_block(const double* g, const double* h, std::size_t n, const GradientPo
     out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
 }
 
+#if defined(COMMITTEE_AVX512)
+COMMITTEE_AVX512 void fix_avx512(const double* g, const double* h, std::size_t n,
+                                 const GradientPowers& powers, FixedGradientPair* out) {
+  fix_rows(g, h, n, powers, out);
+}
+
+COMMITTEE_AVX512 double find_largest_avx512(const double* x, std::size_t n, double found) {
+  const __m512i no_sign = _mm512_set1_epi64(std::numeric_limits<i64>::max());
+  __m512i most = _mm512_set1_epi64(std::bit_cast<i64>(found));
+  for (std::size_t i = 0; i < n; i += 8) {
+    const auto present = static_cast<__mmask8>((1u << std::min<std::size_t>(8, n - i)) - 1);
+    const __m512i sizes = _mm512_and_si512(_mm512_maskz_loadu_epi64(present, x + i), no_sign);
+    most = _mm512_max_epi64(most, sizes);
+  }
+  return std::bit_cast<double>(static_cast<i64>(_mm512_reduce_max_epi64(most)));
+}
+#endif
+
+// Without hessians: each is one.
+void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
+               FixedGradientPair* out) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return fix_avx512(g, h, n, powers, out);
+#endif
+  fix_rows(g, h, n, powers, out);
+}
+
 // The largest |x|, or what was found before; in lanes, each by itself. Numbers without a sign are
 // in the order of their bits.
 double find_largest(const double* x, std::size_t n, double found) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return find_largest_avx512(x, n, found);
+#endif
   using Bits [[gnu::vector_size(16)]] = i64;
   constexpr i64 kNoSign = std::numeric_limits<i64>::max();
   const i64 least = std::bit_cast<i64>(found);
