@@ -89,8 +89,7 @@ COMMITTEE_AVX512 double select_avx512(const double* values, std::size_t n, std::
 }
 #endif
 
-// The value of this rank: it takes its place, with none that is larger before it and none that is
-// less behind it, where `placed`; otherwise they may also stay as they are.
+// The value of this rank, from 0 on; the values may be put into another order.
 double select_rank(std::vector<double>& values, std::size_t rank) {
 #if defined(COMMITTEE_AVX512)
   if (values.size() <= kMostInLanes && may_use(Instructions::avx512))
@@ -101,7 +100,7 @@ double select_rank(std::vector<double>& values, std::size_t rank) {
   return *at;
 }
 
-// The least value above the first `rank + 1`, of which `value` is the last.
+// The value of the rank after this one, which `value` has.
 double find_next(const std::vector<double>& values, double value, std::size_t rank) {
   std::size_t n_more = 0;
   double next = std::numeric_limits<double>::infinity();

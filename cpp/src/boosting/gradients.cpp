@@ -95,10 +95,10 @@ double find_largest(const double* x, std::size_t n, double found) {
 
 // Rows of weight zero have no gradients: a block holds those of each score, and then the hessians.
 void clear_absent(const RowWeights& weights, std::size_t begin, std::size_t end,
-                  std::vector<double>& block) {
+                  AlignedBuffer<double>& block) {
   for (std::size_t i = begin; i < end; ++i) {
     if (weights.values[i] > 0) continue;
-    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block[at] = 0.0;
+    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block.data()[at] = 0.0;
   }
 }
 
@@ -208,7 +208,8 @@ std::vector<double> Gradients::convert(bool wanted, const RowWeights& weights, i
   std::vector<double> largest(2 * n_scores, 0.0);
   std::mutex mutex;
   parallel_for(n_tasks, n_threads, [&](std::size_t task) {
-    std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
+    AlignedBuffer<double> block(2 * n_scores * kLossBlock);
+    std::vector<double> found(2 * n_scores, 0.0);
     double* const g = block.data();
     double* const h = constant ? nullptr : g + n_scores * kLossBlock;
     const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
@@ -356,7 +357,13 @@ COMMITTEE_AVX512 i64 make_words_avx512(const FixedGradientPair* gradients, const
     if constexpr (sizeof(Word) == 4) {
       const __m512i packed =
           _mm512_add_epi32(_mm512_slli_epi32(pairs, 16), _mm512_srli_epi64(pairs, 32));
-      _mm512_mask_cvtepi64_storeu_epi32(words + i, present, packed);
+      // A store of some of them takes longer.
+      const __m256i eight = _mm512_cvtepi64_epi32(packed);
+      if (n - i >= kRows) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + i), eight);
+      } else {
+        _mm256_mask_storeu_epi32(words + i, present, eight);
+      }
     } else {
       _mm512_mask_storeu_epi64(words + i, present, _mm512_shuffle_epi32(pairs, _MM_PERM_CDAB));
     }
