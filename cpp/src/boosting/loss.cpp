@@ -129,14 +129,15 @@ template <class Function>
 }
 
 #if defined(COMMITTEE_AVX512)
+// With a copy of the function, which the loops may keep in registers.
 template <class Function>
-COMMITTEE_AVX512 void fill_avx512(const Function& function, const double* y, const double* f,
+COMMITTEE_AVX512 void fill_avx512(const Function function, const double* y, const double* f,
                                   std::size_t n, double* g, double* h) {
   fill_gradients(function, y, f, n, g, h, true);
 }
 
 template <class Function>
-COMMITTEE_AVX512 void add_losses_avx512(const Function& function, const double* y, const double* f,
+COMMITTEE_AVX512 void add_losses_avx512(const Function function, const double* y, const double* f,
                                         std::size_t n, double* values) {
   add_losses(function, y, f, n, values);
 }
