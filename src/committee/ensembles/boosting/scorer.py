@@ -15,7 +15,10 @@ from committee.scoring.direct import find_class_metric, find_value_metric
 
 if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
+    from committee.ensembles.boosting.custom_loss import CustomLoss
+    from committee.ensembles.boosting.joined_loss import JoinedLoss
     from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.losses import LossFunction
     from committee.params import BoostingScoring
     from committee.typing import AnyArray, FloatArray
 
@@ -98,7 +101,7 @@ class BoostingScorer:
                 return -self.loss.measure(read_target_columns(target), scores, weights)
             y = target.labels if isinstance(target, ClassTarget) else target.values
             with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds have an infinite loss
-                losses = self._find_losses(y, scores)
+                losses = self._find_losses(self.loss, y, scores)
                 return -float(losses.mean() if weights is None else np.average(losses, weights=weights))
         predictions = self.loss.find_means(scores)
         if isinstance(target, ClassTarget) and predictions.shape[1] == 1 < target.n_classes[0]:
@@ -119,18 +122,18 @@ class BoostingScorer:
         true = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         return self._scorer.score_known(KnownDecision(classes, predictions, scores), true, weights)
 
-    def _find_losses(self, y: AnyArray, scores: FloatArray) -> FloatArray:
+    def _find_losses(self, loss: LossFunction | CustomLoss | JoinedLoss, y: AnyArray, scores: FloatArray) -> FloatArray:
         """The loss of each row.
 
         Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1. The target of
         the latest rows is kept: they come in every round.
         """
         if self._scale == 1.0:
-            return self.loss.find_values(y, scores)
+            return loss.find_values(y, scores)
         if self._scaled is None or self._scaled[0] is not y:
             self._scaled = y, y / self._scale, np.empty(scores.shape, order="F")
         _, target, room = self._scaled
-        losses = self.loss.find_values(target, np.divide(scores, self._scale, out=room))
+        losses = loss.find_values(target, np.divide(scores, self._scale, out=room))
         losses *= self._scale**2
         return losses
 
