@@ -2,13 +2,19 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from math import ceil, fsum
 from typing import Any
 
 import numpy as np
 import pytest
 
-from committee import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
-from committee._core import BinMapper, StumpTrainer, testing
+from committee import (
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+)
+from committee._core import BinMapper, Loss, StumpTrainer, round_exact, sum_exactly, testing
 from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
 from tests.naive.binning import NaiveBins, bin_column
@@ -217,3 +223,46 @@ def test_boosted_trees(follows: bool, max_bins: int, run_forms: Callable) -> Non
 def test_unknown_instructions_are_refused() -> None:
     with pytest.raises(ValueError, match="'plain', 'avx2' or 'avx512'; got 'sse9'"):
         testing.limit_instructions("sse9")
+
+
+@pytest.mark.parametrize("level", [0.5, 0.25, 0.9, 0.001])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 64, 511, 512, 513, 3000, 20_000])  # one selection, or more and more
+def test_quantiles(n: int, level: float, run_forms: Callable) -> None:
+    rng = np.random.default_rng(n)
+    loss = Loss.make("quantile", level, 1, [])
+    for y in (rng.normal(size=n), np.round(rng.normal(size=n)), np.full(n, 3.0), np.sort(rng.random(n)) ** 9):
+        ordered, last = np.sort(y), max(ceil(level * n), 1) - 1
+        wanted = ordered[last]
+        if level * n == last + 1 < n and wanted != ordered[last + 1]:
+            wanted = wanted / 2 + ordered[last + 1] / 2
+        found = run_forms(lambda y=y: np.asarray(loss.find_baseline(y, None, n)).tobytes())
+        assert found == [np.float64(wanted + 0.0).tobytes()] * len(FORMS)
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 5000])
+def test_exact_sums(n: int, run_forms: Callable) -> None:
+    rng = np.random.default_rng(n)
+    for spread in (0, 40, 900):  # bits that the sizes differ by: one cut, several, term by term
+        terms = rng.normal(size=n) * 2.0 ** rng.integers(-spread, spread + 1, n)
+        found = run_forms(lambda terms=terms: np.float64(round_exact(sum_exactly(terms))).tobytes())
+        assert found == [np.float64(fsum(terms)).tobytes()] * len(FORMS)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie"]
+)
+def test_losses_of_boosting(loss: str, weighted: bool, run_forms: Callable) -> None:
+    """Gradients, their words, values of leaves and losses; blocks of rows that are not whole vectors."""
+    rng = np.random.default_rng(len(loss))
+    X = rng.normal(size=(3001, 4))
+    y = np.exp(X[:, 0] + rng.normal(size=len(X)))
+    weights = rng.integers(0, 4, len(X)).astype(float) if weighted else None
+    model = GradientBoostingRegressor(loss=loss, n_estimators=8, random_state=5, n_jobs=1)
+
+    def boost() -> bytes:
+        model.fit(X, y, sample_weight=weights)
+        return pickle.dumps(model.to_tree_model().trees) + model.train_score_.tobytes()
+
+    plain, *others = run_forms(boost)
+    assert others == [plain] * len(others)

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/x86_vectors.hpp"
+
 namespace committee {
 
 namespace {
@@ -42,8 +44,21 @@ using DoublePair [[gnu::vector_size(16)]] = double;
 using BitPair [[gnu::vector_size(16)]] = i64;
 constexpr BitPair kNoSignPair = {0x7FFFFFFFFFFFFFFF, 0x7FFFFFFFFFFFFFFF};
 
+#if defined(COMMITTEE_AVX512)
+COMMITTEE_AVX512 double find_most_avx512(const double* terms) {
+  const __m512i no_sign = _mm512_set1_epi64(kNoSignPair[0]);
+  __m512i most = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < kBatchTerms; i += 8)
+    most = _mm512_max_epi64(most, _mm512_and_si512(_mm512_loadu_si512(terms + i), no_sign));
+  return std::bit_cast<double>(static_cast<i64>(_mm512_reduce_max_epi64(most)));
+}
+#endif
+
 // The largest absolute value; NaN is larger than all numbers.
 double find_most(const double* terms) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return find_most_avx512(terms);
+#endif
   BitPair most[2] = {{0, 0}, {0, 0}};
   for (std::size_t i = 0; i < kBatchTerms; i += 4) {
     for (std::size_t k = 0; k < 2; ++k) {
@@ -62,9 +77,34 @@ struct CutResult {
   double most;          // the largest rest
 };
 
+#if defined(COMMITTEE_AVX512)
+COMMITTEE_AVX512 CutResult cut_avx512(const double* terms, double border, double* rests) {
+  const __m512d upper_cut = _mm512_set1_pd(border), lower_cut = _mm512_set1_pd(border * 0x1.0p-45);
+  const __m512i no_sign = _mm512_set1_epi64(kNoSignPair[0]);
+  __m512d uppers = _mm512_setzero_pd(), lowers = _mm512_setzero_pd();
+  __m512i most = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < kBatchTerms; i += 8) {
+    __m512d term = _mm512_loadu_pd(terms + i);
+    const __m512d upper = _mm512_sub_pd(_mm512_add_pd(term, upper_cut), upper_cut);
+    term = _mm512_sub_pd(term, upper);
+    uppers = _mm512_add_pd(uppers, upper);
+    const __m512d lower = _mm512_sub_pd(_mm512_add_pd(term, lower_cut), lower_cut);
+    term = _mm512_sub_pd(term, lower);
+    lowers = _mm512_add_pd(lowers, lower);
+    most = _mm512_max_epi64(most, _mm512_and_si512(_mm512_castpd_si512(term), no_sign));
+    _mm512_storeu_pd(rests + i, term);
+  }
+  return {_mm512_reduce_add_pd(uppers), _mm512_reduce_add_pd(lowers),
+          std::bit_cast<double>(static_cast<i64>(_mm512_reduce_max_epi64(most)))};
+}
+#endif
+
 // Cuts every term at `border` (1.5 times a power of two), and what is left kCutBits lower; rests
 // may be written over the terms.
 CutResult cut_terms(const double* terms, double border, double* rests) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return cut_avx512(terms, border, rests);
+#endif
   DoublePair uppers[2] = {{0.0, 0.0}, {0.0, 0.0}}, lowers[2] = {{0.0, 0.0}, {0.0, 0.0}};
   BitPair most[2] = {{0, 0}, {0, 0}};
   const double next = border * 0x1.0p-45;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/x86_vectors.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -25,9 +26,8 @@ int count_bits(u64 total) {
   return total <= 1 ? 0 : static_cast<int>(std::bit_width(total - 1));
 }
 
-// Without hessians: each is one.
-void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
-               FixedGradientPair* out) {
+[[gnu::always_inline]] inline void fix_rows(const double* g, const double* h, std::size_t n,
+                                            const GradientPowers& powers, FixedGradientPair* out) {
   const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
                h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
   if (!h) {
@@ -39,9 +39,39 @@ void fix_block(const double* g, const double* h, std::size_t n, const GradientPo
     out[i] = {round_fixed(g[i] * g_scale), round_fixed(h[i] * h_scale)};
 }
 
+#if defined(COMMITTEE_AVX512)
+COMMITTEE_AVX512 void fix_avx512(const double* g, const double* h, std::size_t n,
+                                 const GradientPowers& powers, FixedGradientPair* out) {
+  fix_rows(g, h, n, powers, out);
+}
+
+COMMITTEE_AVX512 double find_largest_avx512(const double* x, std::size_t n, double found) {
+  const __m512i no_sign = _mm512_set1_epi64(std::numeric_limits<i64>::max());
+  __m512i most = _mm512_set1_epi64(std::bit_cast<i64>(found));
+  for (std::size_t i = 0; i < n; i += 8) {
+    const auto present = static_cast<__mmask8>((1u << std::min<std::size_t>(8, n - i)) - 1);
+    const __m512i sizes = _mm512_and_si512(_mm512_maskz_loadu_epi64(present, x + i), no_sign);
+    most = _mm512_max_epi64(most, sizes);
+  }
+  return std::bit_cast<double>(static_cast<i64>(_mm512_reduce_max_epi64(most)));
+}
+#endif
+
+// Without hessians: each is one.
+void fix_block(const double* g, const double* h, std::size_t n, const GradientPowers& powers,
+               FixedGradientPair* out) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return fix_avx512(g, h, n, powers, out);
+#endif
+  fix_rows(g, h, n, powers, out);
+}
+
 // The largest |x|, or what was found before; in lanes, each by itself. Numbers without a sign are
 // in the order of their bits.
 double find_largest(const double* x, std::size_t n, double found) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return find_largest_avx512(x, n, found);
+#endif
   using Bits [[gnu::vector_size(16)]] = i64;
   constexpr i64 kNoSign = std::numeric_limits<i64>::max();
   const i64 least = std::bit_cast<i64>(found);
@@ -65,10 +95,10 @@ double find_largest(const double* x, std::size_t n, double found) {
 
 // Rows of weight zero have no gradients: a block holds those of each score, and then the hessians.
 void clear_absent(const RowWeights& weights, std::size_t begin, std::size_t end,
-                  std::vector<double>& block) {
+                  AlignedBuffer<double>& block) {
   for (std::size_t i = begin; i < end; ++i) {
     if (weights.values[i] > 0) continue;
-    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block[at] = 0.0;
+    for (std::size_t at = i - begin; at < block.size(); at += kLossBlock) block.data()[at] = 0.0;
   }
 }
 
@@ -178,7 +208,8 @@ std::vector<double> Gradients::convert(bool wanted, const RowWeights& weights, i
   std::vector<double> largest(2 * n_scores, 0.0);
   std::mutex mutex;
   parallel_for(n_tasks, n_threads, [&](std::size_t task) {
-    std::vector<double> block(2 * n_scores * kLossBlock), found(2 * n_scores, 0.0);
+    AlignedBuffer<double> block(2 * n_scores * kLossBlock);
+    std::vector<double> found(2 * n_scores, 0.0);
     double* const g = block.data();
     double* const h = constant ? nullptr : g + n_scores * kLossBlock;
     const std::size_t last = std::min(n_rows_, (task + 1) * kTaskRows);
@@ -291,11 +322,73 @@ inline i64 pack(i64 gradient, i64 hessian) {
 using Lanes [[gnu::vector_size(16)]] = u32;
 using Halves [[gnu::vector_size(16)]] = i32;
 
+#if defined(COMMITTEE_AVX512)
+// As make_plain_words, eight rows at a time: gradients and hessians side by side as they lie there,
+// each with the key, the bits and the shift of its own.
+template <bool kConstant, class Word>
+COMMITTEE_AVX512 i64 make_words_avx512(const FixedGradientPair* gradients, const WordPlan& plan,
+                                       u64 key, std::size_t begin, std::size_t n, Word* words) {
+  constexpr std::size_t kRows = 8;
+  const auto spread = [](u32 gradient, u32 hessian) {
+    return static_cast<long long>(u64{hessian} << 32 | gradient);
+  };
+  const u32 gs = static_cast<u32>(plan.gradient_shift), hs = static_cast<u32>(plan.hessian_shift);
+  const __m512i keys = _mm512_set1_epi64(static_cast<long long>(key));
+  // One and the same number in all rows is a power of two, of which nothing is cut off.
+  const __m512i cut =
+      _mm512_set1_epi64(spread((u32{1} << gs) - 1, kConstant ? 0 : (u32{1} << hs) - 1));
+  const __m512i shifts = _mm512_set1_epi64(spread(gs, hs));
+  const __m512i first = _mm512_set1_epi32(static_cast<int>(0x9E3779B1u)),
+                second = _mm512_set1_epi32(static_cast<int>(0x85EBCA77u)),
+                third = _mm512_set1_epi32(static_cast<int>(0xC2B2AE3Du));
+  __m512i row = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(static_cast<u32>(begin))),
+                                 _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7));
+  __m512i sums = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < n; i += kRows) {
+    // Zeros for rows beyond the last: they stay zeros.
+    const auto present = static_cast<__mmask8>((1u << std::min(kRows, n - i)) - 1);
+    __m512i pairs = _mm512_maskz_loadu_epi64(present, gradients + i);
+    __m512i x = _mm512_mullo_epi32(_mm512_xor_si512(row, keys), first);  // scramble
+    x = _mm512_mullo_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 15)), second);
+    x = _mm512_mullo_epi32(_mm512_xor_si512(x, _mm512_srli_epi32(x, 13)), third);
+    x = _mm512_xor_si512(x, _mm512_srli_epi32(x, 16));
+    pairs = _mm512_srav_epi32(_mm512_add_epi32(pairs, _mm512_and_si512(x, cut)), shifts);
+    sums = _mm512_add_epi32(sums, pairs);
+    if constexpr (sizeof(Word) == 4) {
+      const __m512i packed =
+          _mm512_add_epi32(_mm512_slli_epi32(pairs, 16), _mm512_srli_epi64(pairs, 32));
+      // A store of some of them takes longer.
+      const __m256i eight = _mm512_cvtepi64_epi32(packed);
+      if (n - i >= kRows) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words + i), eight);
+      } else {
+        _mm256_mask_storeu_epi32(words + i, present, eight);
+      }
+    } else {
+      _mm512_mask_storeu_epi64(words + i, present, _mm512_shuffle_epi32(pairs, _MM_PERM_CDAB));
+    }
+    row = _mm512_add_epi32(row, _mm512_set1_epi32(kRows));
+  }
+  i32 parts[2 * kRows];
+  std::memcpy(parts, &sums, sizeof parts);
+  i64 g_sum = 0, h_sum = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    g_sum += parts[2 * i];
+    h_sum += parts[2 * i + 1];
+  }
+  return pack(g_sum, h_sum);
+}
+#endif
+
 // Rounds by chance, four rows at a time. Without weights a word is just two halves side by side:
 // the hessian is never negative. Returns the sum of the words.
 template <bool kConstant, class Word>
 i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u64 key,
                      std::size_t begin, std::size_t n, Word* words) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512))
+    return make_words_avx512<kConstant>(gradients, plan, key, begin, n, words);
+#endif
   const int gs = plan.gradient_shift, hs = plan.hessian_shift;
   const u32 g_mask = (u32{1} << gs) - 1, h_mask = (u32{1} << hs) - 1;
   const u32 low = static_cast<u32>(key), high = static_cast<u32>(key >> 32);

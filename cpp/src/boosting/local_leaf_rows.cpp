@@ -88,7 +88,8 @@ void LocalLeafRows::reserve_rows() {
 std::size_t LocalLeafRows::bytes() const {
   return thread_histograms_.size() * n_entries_ * sizeof(i64) + vectors_.bytes() +
          (rows_.size() + scratch_.size() + held_out_.size() + out_scratch_.size()) *
-             sizeof(RowItem);
+             sizeof(RowItem) +
+         residuals_.size() * sizeof(double);
 }
 
 void LocalLeafRows::set_range(u32 leaf, const Range& range) {

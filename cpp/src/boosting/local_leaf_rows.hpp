@@ -110,7 +110,8 @@ class LocalLeafRows final : public LeafRows {
   bool all_ = true;  // no sample was chosen
   std::vector<u32> sample_, out_sample_;
   AlignedBuffer<RowItem> rows_, scratch_, held_out_, out_scratch_;
-  std::vector<Range> ranges_;  // of each leaf
+  AlignedBuffer<double> residuals_;  // of each leaf where its rows are; of renewed values only
+  std::vector<Range> ranges_;        // of each leaf
   std::vector<AlignedBuffer<i64>> thread_buffers_;
   std::vector<i64*> thread_histograms_;     // of the root by n_threads_ - 1; steps may need more
   std::vector<HistogramParts> step_parts_;  // of the splits of a step

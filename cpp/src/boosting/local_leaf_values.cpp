@@ -17,8 +17,15 @@ namespace {
 constexpr std::size_t kManyRows = 32'768, kRowsPerBlock = 8'192;
 constexpr std::size_t kResidualRows = 512;
 
+// Without gradients the weights alone.
 void add_gradients(std::span<const RowItem> rows, const FixedGradientPair* gradients,
                    const RowWeights& weights, FixedSums& sums) {
+  if (!gradients) {
+    sums.weight += weights.values.empty() ? static_cast<i64>(rows.size()) : 0;
+    for (std::size_t i = 0; i < rows.size() && !weights.values.empty(); ++i)
+      sums.weight += weights.values[rows[i].row];
+    return;
+  }
   if (weights.values.empty()) {
     for (const RowItem& item : rows) {
       const FixedGradientPair pair = gradients[item.row];
@@ -66,7 +73,9 @@ std::span<const RowItem> select_block(std::span<const RowItem> rows, std::size_t
 }
 
 std::vector<FixedSums> LocalLeafRows::sum_leaves(std::span<const u32> leaves, u32 score, bool all) {
-  const FixedGradientPair* const gradients = shared_.gradients->pairs(score);
+  // Values that are renewed take nothing of the gradients.
+  const bool renewed = shared_.loss->shape().rule != LeafRule::newton;
+  const FixedGradientPair* const gradients = renewed ? nullptr : shared_.gradients->pairs(score);
   const RowBlocks blocks(shared_.data->n_rows, n_threads_);
   std::vector<FixedSums> sums(blocks.size() * leaves.size());
   parallel_for(blocks.size(), n_threads_, [&](std::size_t block) {
@@ -94,9 +103,11 @@ std::vector<double> LocalLeafRows::find_middles(std::span<const u32> leaves, u32
   const std::size_t offset = score * shared_.data->n_rows;
   const ScoredRows of{shared_.loss, score, shared_.target + offset, shared_.scores + offset,
                       shared_.weights->values};
+  if (residuals_.size() < n_rows_) residuals_ = AlignedBuffer<double>(n_rows_);
   parallel_for(leaves.size(), n_threads_, [&](std::size_t l) {
     const std::span<const RowItem> rows = rows_of(leaves[l]);
-    middles[l] = renew_value(of, rows.size(), [&](std::size_t i) { return rows[i].row; });
+    middles[l] = renew_value(of, rows.size(), residuals_.data() + range_of(leaves[l]).begin,
+                             [&](std::size_t i) { return rows[i].row; });
   });
   return middles;
 }

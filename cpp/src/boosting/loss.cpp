@@ -5,6 +5,7 @@
 #include "base/exponentials.hpp"
 #include "base/fixed_weights.hpp"
 #include "base/weighted_quantile.hpp"
+#include "base/x86_vectors.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/losses/all.hpp"
 
@@ -55,11 +56,11 @@ class ScoreLoss : public Loss {
 
   void adapt(const ScoreView& view, std::size_t n, std::span<const u32> weights) override {
     if (!adapts()) return;
-    std::vector<double> distances(n);
+    distances_.resize(n);
     for (u32 k = 0; k < n_scores_; ++k) {
       for (std::size_t i = 0; i < n; ++i)
-        distances[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
-      set_delta(k, find_quantile<u32>(distances, weights, adapted_level(k)));
+        distances_[i] = std::abs(view.y[k * view.stride + i] - view.scores[k * view.stride + i]);
+      set_delta(k, find_quantile<u32>(distances_, weights, adapted_level(k)));
     }
   }
 
@@ -84,8 +85,63 @@ class ScoreLoss : public Loss {
     return link(k, std::clamp(mean.find(), shape_.mean_bounds.lower, shape_.mean_bounds.upper));
   }
 
-  const bool ordered_;  // scores of a row are quantiles, ascending
+  std::vector<double> distances_;  // kept from round to round
+  const bool ordered_;             // scores of a row are quantiles, ascending
 };
+
+// Gradients of n rows of one score; null hessians where all of them are one. `by_lanes`: with wide
+// registers the compiler takes more exponentials at a time than are written out.
+template <class Function>
+[[gnu::always_inline]] inline void fill_gradients(const Function& function, const double* y,
+                                                  const double* f, std::size_t n, double* g,
+                                                  double* h, bool by_lanes) {
+  if constexpr (Function::kShape.constant_hessian) {
+    if (!h) {
+      for (std::size_t i = 0; i < n; ++i) g[i] = function.gradients(y[i], f[i]).gradient;
+      return;
+    }
+  }
+  constexpr bool kByPower = requires { function.gradients_by_power(y[0], f[0]); };
+  if constexpr (kByPower) {
+    if (by_lanes) {
+      for (std::size_t i = 0; i < n; ++i) g[i] = fast_exp(hold_within(-f[i], -708.0, 709.0));
+    } else {
+      for (std::size_t i = 0; i < n; ++i) g[i] = -f[i];
+      take_fast_exps(g, n);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    GradientPair pair;
+    if constexpr (kByPower) {
+      pair = function.gradients_by_power(y[i], g[i]);
+    } else {
+      pair = function.gradients(y[i], f[i]);
+    }
+    g[i] = pair.gradient;
+    h[i] = pair.hessian;
+  }
+}
+
+template <class Function>
+[[gnu::always_inline]] inline void add_losses(const Function& function, const double* y,
+                                              const double* f, std::size_t n, double* values) {
+  for (std::size_t i = 0; i < n; ++i) values[i] += function.value(y[i], f[i]);
+}
+
+#if defined(COMMITTEE_AVX512)
+// With a copy of the function, which the loops may keep in registers.
+template <class Function>
+COMMITTEE_AVX512 void fill_avx512(const Function function, const double* y, const double* f,
+                                  std::size_t n, double* g, double* h) {
+  fill_gradients(function, y, f, n, g, h, true);
+}
+
+template <class Function>
+COMMITTEE_AVX512 void add_losses_avx512(const Function function, const double* y, const double* f,
+                                        std::size_t n, double* values) {
+  add_losses(function, y, f, n, values);
+}
+#endif
 
 template <class Function>
 class ScalarLoss final : public ScoreLoss {
@@ -101,29 +157,14 @@ class ScalarLoss final : public ScoreLoss {
       const double* y = view.y + k * view.stride + begin;
       const double* f = view.scores + k * view.stride + begin;
       double* g = gradients + k * kLossBlock;
-      if constexpr (Function::kShape.constant_hessian) {
-        if (!hessians) {
-          for (std::size_t i = 0; i < end - begin; ++i)
-            g[i] = function.gradients(y[i], f[i]).gradient;
-          continue;
-        }
+      double* h = hessians ? hessians + k * kLossBlock : nullptr;
+#if defined(COMMITTEE_AVX512)
+      if (may_use(Instructions::avx512)) {
+        fill_avx512(function, y, f, end - begin, g, h);
+        continue;
       }
-      double* h = hessians + k * kLossBlock;
-      constexpr bool kByPower = requires { function.gradients_by_power(y[0], f[0]); };
-      if constexpr (kByPower) {
-        for (std::size_t i = 0; i < end - begin; ++i) g[i] = -f[i];
-        take_fast_exps(g, end - begin);
-      }
-      for (std::size_t i = 0; i < end - begin; ++i) {
-        GradientPair pair;
-        if constexpr (kByPower) {
-          pair = function.gradients_by_power(y[i], g[i]);
-        } else {
-          pair = function.gradients(y[i], f[i]);
-        }
-        g[i] = pair.gradient;
-        h[i] = pair.hessian;
-      }
+#endif
+      fill_gradients(function, y, f, end - begin, g, h, false);
     }
   }
 
@@ -142,8 +183,15 @@ class ScalarLoss final : public ScoreLoss {
                 functions_[k].value_by_log(view.y[at + i + e], view.scores[at + i + e], logs[e]);
         }
       }
-      for (; i < end - begin; ++i)
-        values[i] += functions_[k].value(view.y[at + i], view.scores[at + i]);
+      const Function function = functions_[k];
+      const double *y = view.y + at, *f = view.scores + at;
+#if defined(COMMITTEE_AVX512)
+      if (may_use(Instructions::avx512)) {
+        add_losses_avx512(function, y + i, f + i, end - begin - i, values + i);
+        continue;
+      }
+#endif
+      add_losses(function, y + i, f + i, end - begin - i, values + i);
     }
   }
 

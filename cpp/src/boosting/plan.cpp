@@ -157,10 +157,13 @@ std::vector<double> renew_leaf_values(const Loss& loss, const LeafResiduals& of,
   std::vector<double> values(n_nodes, 0.0);
   const int n_threads =
       choose_threads(n_jobs, static_cast<double>(n), kRowsPerThread, kRowsPerThread);
+  AlignedBuffer<double> residuals(sorted.size());
   parallel_for(n_nodes, n_threads, [&](std::size_t node) {
     const u32* own = sorted.data() + ends[node];
     const std::size_t size = ends[node + 1] - ends[node];
-    if (size > 0) values[node] = renew_value(rows, size, [&](std::size_t i) { return own[i]; });
+    if (size > 0)
+      values[node] = renew_value(rows, size, residuals.data() + ends[node],
+                                 [&](std::size_t i) { return own[i]; });
   });
   return values;
 }

@@ -43,13 +43,12 @@ struct ScoredRows {
   std::span<const u32> weights;
 };
 
-// The value of a leaf of n rows; row_at(i) is the i-th of them.
+// The value of a leaf of n rows; row_at(i) is the i-th of them. `room`: for n numbers.
 template <class RowAt>
-double renew_value(const ScoredRows& of, std::size_t n, RowAt&& row_at) {
+double renew_value(const ScoredRows& of, std::size_t n, double* room, RowAt&& row_at) {
   if (of.weights.empty()) {
-    std::vector<double> residuals(n);
-    for (std::size_t i = 0; i < n; ++i) residuals[i] = of.y[row_at(i)] - of.scores[row_at(i)];
-    return find_middle<double>(*of.loss, of.score, residuals);
+    for (std::size_t i = 0; i < n; ++i) room[i] = of.y[row_at(i)] - of.scores[row_at(i)];
+    return find_middle<double>(*of.loss, of.score, {room, n});
   }
   std::vector<WeightedValue> residuals(n);
   for (std::size_t i = 0; i < n; ++i) {

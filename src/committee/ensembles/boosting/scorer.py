@@ -15,9 +15,12 @@ from committee.scoring.direct import find_class_metric, find_value_metric
 
 if TYPE_CHECKING:
     from committee.ensembles.boosting.booster import Booster
+    from committee.ensembles.boosting.custom_loss import CustomLoss
+    from committee.ensembles.boosting.joined_loss import JoinedLoss
     from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.losses import LossFunction
     from committee.params import BoostingScoring
-    from committee.typing import FloatArray
+    from committee.typing import AnyArray, FloatArray
 
 __all__ = ["BoostingScorer"]
 
@@ -44,6 +47,7 @@ class BoostingScorer:
             None if self.is_loss else scoring, parameter=parameter, alternatives="'loss', a scorer or "
         )
         self._scale = 1.0
+        self._scaled: tuple[AnyArray, FloatArray, FloatArray] | None = None
 
     @property
     def runs_in_engine(self) -> bool:
@@ -96,10 +100,9 @@ class BoostingScorer:
             if isinstance(self.loss, GroupLoss):
                 return -self.loss.measure(read_target_columns(target), scores, weights)
             y = target.labels if isinstance(target, ClassTarget) else target.values
-            # Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1.
             with np.errstate(over="ignore", invalid="ignore"):  # scores beyond all bounds have an infinite loss
-                losses = self._scale**2 * self.loss.find_values(y / self._scale, scores / self._scale)
-                return -float(np.average(losses, weights=weights))
+                losses = self._find_losses(self.loss, y, scores)
+                return -float(losses.mean() if weights is None else np.average(losses, weights=weights))
         predictions = self.loss.find_means(scores)
         if isinstance(target, ClassTarget) and predictions.shape[1] == 1 < target.n_classes[0]:
             predictions = np.concatenate((1.0 - predictions, predictions), axis=1)
@@ -118,6 +121,21 @@ class BoostingScorer:
         true = target.decode(target.labels)
         true = true[:, 0] if true.ndim == 2 and true.shape[1] == 1 else true
         return self._scorer.score_known(KnownDecision(classes, predictions, scores), true, weights)
+
+    def _find_losses(self, loss: LossFunction | CustomLoss | JoinedLoss, y: AnyArray, scores: FloatArray) -> FloatArray:
+        """The loss of each row.
+
+        Huber's loss that turns linear at d is d² H_1(y / d, f / d); the scale of all other losses is 1. The target of
+        the latest rows is kept: they come in every round.
+        """
+        if self._scale == 1.0:
+            return loss.find_values(y, scores)
+        if self._scaled is None or self._scaled[0] is not y:
+            self._scaled = y, y / self._scale, np.empty(scores.shape, order="F")
+        _, target, room = self._scaled
+        losses = loss.find_values(target, np.divide(scores, self._scale, out=room))
+        losses *= self._scale**2
+        return losses
 
     def _score_directly(
         self,
