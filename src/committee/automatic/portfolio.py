@@ -10,7 +10,7 @@ A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of
 ``"folds"``
     One fit for each fold and one more on all rows: for models that are cheap to fit.
 ``"loo"``
-    One fit gives the leave-one-out predictions.
+    One fit gives the leave-one-out predictions, or those without each fold.
 ``"bags"``
     One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit. They have
     the further folds of a fit as well.
@@ -24,7 +24,7 @@ With folds that the user has given, or with unequal weights, ``"oob"`` and ``"lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -85,8 +85,10 @@ _MAX_DENSE_CELLS = 1e8
 _WIDE, _WIDE_BINS = 100, 63
 """Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
 fewer thresholds (scores on image tables are equal or better)."""
-_WIDE_SHARE = 1.0 / 3.0
+_WIDE_SHARE = 1.0 / 6.0
 """Share of the features that a node of a forest of values draws on such a table, with a preset that says so."""
+_MAX_NEWTON_COLUMNS, _MOST_LEVELS = 1000, 20
+"""Columns up to which logistic regression of two classes leaves folds out of one fit, and those of a category."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
 _NEGLIGIBLE_LOSS = 1e-4
@@ -217,7 +219,10 @@ class FitContext:
     def uses_folds(self, entry: PortfolioEntry) -> bool:
         """Whether the out-of-fold predictions of an entry come from folds."""
         without = entry.source == "oob" or (entry.source == "loo" and not self.grouped)
-        return self.own_folds or not without
+        # A Newton step takes the cube of the columns.
+        n_encoded = self.n_columns + _MOST_LEVELS * len(self.categories)
+        wide = entry.kinds[0] is LinearMember and self.n_classes == 2 and n_encoded > _MAX_NEWTON_COLUMNS
+        return self.own_folds or wide or not without
 
     def count_fits(self, entry: PortfolioEntry, n_folds: int) -> int:
         """How often the estimator of an entry is fitted: in each fold and on all rows, or once."""
@@ -344,14 +349,16 @@ def choose_entries(
     >>> [entry.name for entry in choose_entries(["forest", "linear"], 1, 100)]
     ['forest']
     """
+    how = find_preset(preset, n_rows)
     possible = {e.name: e for e in PORTFOLIO if e.kinds[n_classes == 0] is not None and e.view in views}
+    if how.has_single_linear and n_classes <= 2:
+        possible["linear"] = replace(possible["linear"], source="loo")
     if names is not None:
         refused = [name for name in names if name not in possible]
         if refused:
             raise ParameterError(f"The 'portfolio' parameter names {refused[0]!r}, {_REQUIREMENTS[refused[0]]}.")
         return [possible[name] for name in names][:n_members]
     chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
-    how = find_preset(preset, n_rows)
     if how.names is not None:
         chosen = [e for e in chosen if e.name in how.names]
     if not how.has_slow:
