@@ -1,6 +1,7 @@
-// Logarithms and exponentials of arrays of any shape; products of rows.
+// Logarithms and exponentials of arrays of any shape; products of rows; selection of members.
 #include "arrays.hpp"
 #include "committee/elementary.hpp"
+#include "committee/greedy_selection.hpp"
 #include "committee/row_products.hpp"
 #include "interrupts.hpp"
 
@@ -37,6 +38,15 @@ Array<double> bind_products(const Matrix<double>& rows, const Matrix<Stored>& ot
   return own_array<double>(std::move(products), {rows.shape(0), others.shape(0)});
 }
 
+Array<i64> bind_selection(const Matrix<double>& likelihoods, std::size_t n_rounds,
+                          double least_gain) {
+  const std::size_t n_members = likelihoods.shape(0);
+  if (likelihoods.size() == 0) throw nb::value_error("there must be a member and a row");
+  std::vector<i64> counts = select_by_likelihood({likelihoods.data(), likelihoods.size()},
+                                                 n_members, n_rounds, least_gain);
+  return own_array<i64>(std::move(counts), {n_members});
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -59,4 +69,8 @@ void bind_elementary(nb::module_& m) {
         nb::sig("def multiply_rows(rows: " COMMITTEE_NDARRAY(
             float64) ", others: " COMMITTEE_NDARRAY(float64) ") -> " COMMITTEE_NDARRAY(float64)),
         "Product of each row with each of the others, to the same bits on every platform.");
+  m.def("select_by_likelihood", &bind_selection, "likelihoods"_a, "n_rounds"_a, "least_gain"_a,
+        nb::sig("def select_by_likelihood(likelihoods: " COMMITTEE_NDARRAY(
+            float64) ", n_rounds: int, least_gain: float) -> " COMMITTEE_NDARRAY(int64)),
+        "How often each member is in the best mean of probabilities on the greedy path.");
 }

@@ -14,12 +14,20 @@ from committee.automatic.baseline_members import (
     LinearMember,
     NeighbourMember,
     PriorMember,
+    _leave_out_of_values,
     fit_few_steps,
     fit_two_classes,
 )
 from committee.automatic.bayes_member import BayesMember
 from committee.automatic.encoding import fit_encoding
-from committee.automatic.kernel_member import KernelMember, _LandmarkDistances, _measure_distances, _Ridge
+from committee.automatic.kernel_member import (
+    KernelMember,
+    _choose_width,
+    _LandmarkDistances,
+    _measure_distances,
+    _Ridge,
+)
+from committee.typing import FloatArray
 
 
 def test_the_logistic_model_is_scikit_learns() -> None:
@@ -209,3 +217,60 @@ def test_few_steps_are_those_of_scikit_learn(n_classes: int) -> None:
     np.testing.assert_allclose(intercept, model.intercept_, atol=1e-4)
     early, _ = fit_few_steps(table, np.eye(n_classes)[labels], counts, 2)
     assert np.abs(early - coef).max() > 1e-3
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_linear_members_leave_folds_out(classify: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    values = X @ rng.normal(size=5) + rng.normal(size=200)
+    y = (values > 0.0).astype(np.intp) if classify else values
+
+    def predict(member: LinearMember, rows: FloatArray) -> FloatArray:
+        return member.predict_proba(rows) if classify else member.predict(rows)[:, None]
+
+    member, tests = LinearMember(classify, max_steps=40), [np.arange(0, 200, 4), np.arange(1, 200, 4)]
+    left_out = member.fit_and_leave_out(X, y, tests)
+    alone = LinearMember(classify, max_steps=40).fit(X, y)
+    np.testing.assert_allclose(member.coef_, alone.coef_, rtol=1e-4)
+    assert vars(member).keys() == vars(alone).keys()
+    assert np.isnan(left_out[2::4]).all()
+    for test in tests:
+        others = np.setdiff1d(np.arange(200), test)
+        slow = predict(LinearMember(classify, max_steps=40).fit(X[others], y[others]), X[test])
+        # The encoding and the penalty are those of all rows, and one step of Newton's is nearly the end.
+        assert np.abs(left_out[test] - slow).max() < 0.2 * np.abs(predict(member, X[test]) - slow).max()
+
+
+def test_ridge_leaves_out_what_a_fit_on_the_others_does_not_see() -> None:
+    rng = np.random.default_rng(1)
+    rows, values, test = rng.normal(size=(40, 3)), rng.normal(size=40), np.arange(10)
+    rows -= rows.mean(axis=0)
+    values -= values.mean()
+    left_out = _leave_out_of_values(rows, values, np.ones(40), rows.T @ rows, 2.0, [test])
+    slow = Ridge(alpha=2.0).fit(rows[10:], values[10:]).predict(rows[:10])
+    np.testing.assert_allclose(left_out[:10], slow)
+    assert np.isnan(left_out[10:]).all()
+
+
+def test_a_last_step_ends_a_fit_of_many_columns() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 60)) @ rng.normal(size=(60, 60))
+    y = (X[:, 0] + 5.0 * rng.normal(size=2000) > 0.0).astype(np.intp)
+    one, few, many = (LinearMember(True, max_steps=steps) for steps in (12, 12, 400))
+    one.fit_and_leave_out(X, y, [np.arange(500)])
+    distances = [np.abs(member.coef_ - many.fit(X, y).coef_).max() for member in (one, few.fit(X, y))]
+    assert distances[0] < 0.3 * distances[1]
+
+
+@pytest.mark.parametrize("best", [0.05, 0.15, 0.5, 1.5])
+def test_the_width_with_the_least_score_is_found_by_three_fits(best: float) -> None:
+    asked: list[float] = []
+
+    def measure(width: float) -> float:
+        asked.append(width)
+        return float(np.abs(np.log(width / best)))
+
+    assert _choose_width(measure) == best
+    assert len(asked) == 3
+    assert _choose_width(lambda _: 1.0) == 0.05

@@ -143,9 +143,9 @@ def test_trees_of_the_fast_preset_look_at_less_of_wide_tables(preset: str, n_col
     context = FitContext(0, [], n_columns, False, False, 1, 0, preset=find_preset(preset, 5000))
     entries = {entry.name: entry for entry in PORTFOLIO}
     boosting, extra = (context.make_member(entries[name], 1) for name in ("boosting", "extra trees"))
-    assert (boosting.max_bins == 63, extra.max_features == 1.0 / 3.0) == (expected, expected)
+    assert (boosting.max_bins == 63, extra.max_features == 1.0 / 6.0) == (expected, expected)
     classes = FitContext(2, [], n_columns, False, False, 1, 0, preset=find_preset(preset, 5000))
-    assert classes.make_member(entries["extra trees"], 1).max_features != 1.0 / 3.0
+    assert classes.make_member(entries["extra trees"], 1).max_features != 1.0 / 6.0
 
 
 def test_a_stage_of_the_fast_preset_must_bring_more() -> None:
@@ -169,6 +169,21 @@ def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
     steps = [[member.max_steps for member in one.fit(X, Y).estimators_ if hasattr(member, "coef_")] for one in models]
     assert steps == [[40], [200]]
     assert find_preset("fast", 5000).linear_steps == 12
+
+
+def test_linear_models_of_the_fast_preset_are_fitted_once() -> None:
+    def list_sources(n_classes: int, preset: str) -> set[str]:
+        entries = choose_entries(None, None, 500, n_classes=n_classes, preset=preset)
+        return {entry.source for entry in entries if entry.name == "linear"}
+
+    assert [list_sources(n_classes, "fast") for n_classes in (0, 2, 3)] == [{"loo"}, {"loo"}, {"folds"}]
+    assert list_sources(2, "balanced") == {"folds"}
+    entry = next(e for e in choose_entries(["linear"], None, 500, preset="fast") if e.name == "linear")
+    contexts = [FitContext(2, list(range(n)), n, False, False, 1, 0, preset=find_preset("fast", 500)) for n in (10, 90)]
+    assert [context.uses_folds(entry) for context in contexts] == [False, True]
+    weighted = CommitteeClassifier(preset="fast", portfolio=["linear"], random_state=0)
+    weighted.fit(X, Y, np.linspace(1.0, 2.0, len(Y)))
+    assert np.isfinite(weighted.oof_decision_function_).all()
 
 
 def test_the_best_preset_has_thirty_folds_and_large_forests() -> None:

@@ -16,7 +16,12 @@ from committee.automatic.stages import BoostingSchedule, boost_in_stages
 from committee.data.targets import encode_classes
 from committee.ensembles.combining.metrics import measure_log_loss
 from committee.ensembles.combining.out_of_fold import MemberFit
-from committee.ensembles.combining.selection import select_by_log_loss, select_by_squared_error, select_greedily
+from committee.ensembles.combining.selection import (
+    _add_greedily,
+    select_by_log_loss,
+    select_by_squared_error,
+    select_greedily,
+)
 from committee.ensembles.combining.training_set import TrainingSet
 
 
@@ -83,6 +88,13 @@ def test_quick_selections_are_the_slow_one() -> None:
         errors = rng.normal(size=(6, 50)) + 0.3
         slow = select_greedily(errors[:, :, None], lambda mean: -float((mean**2).mean()), 12, 1)
         np.testing.assert_array_equal(select_by_squared_error(errors, np.full(50, 0.02), 13), slow)
+
+
+@pytest.mark.parametrize("n_rows", [2, 15, 16, 17, 128, 300])
+def test_the_core_selects_as_numpy_does(n_rows: int) -> None:
+    likelihood = np.random.default_rng(n_rows).uniform(0.01, 1.0, size=(5, n_rows))
+    slow = _add_greedily(likelihood, 40, lambda sums, size: np.log(sums / size).mean(axis=1))
+    np.testing.assert_array_equal(select_by_log_loss(likelihood, np.full(n_rows, 1.0 / n_rows), 40), slow)
 
 
 def test_means_that_hesitate_are_sharpened() -> None:

@@ -495,3 +495,18 @@ def test_codes_are_matched_as_other_levels_are() -> None:
         found.append(take_in_rows(tree, rows + by, tree._schema))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0][:, 0], [np.nan, 0.0, np.nan, 3.0, *[np.nan] * 5])
+
+
+def test_a_table_of_codes_is_taken_as_it_is() -> None:
+    X = np.array([[0.0, 2.5], [1.0, np.nan], [2.0, 0.5], [np.nan, 1.0]])
+    schema = take_in(CommitteeEstimator(), X, task="none", categorical_features=[0]).schema
+    assert take_in_rows(CommitteeEstimator(), X, schema) is X
+    other = np.array([[3.0, 1.0], [1.5, 1.0], [-1.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(
+        take_in_rows(CommitteeEstimator(), other, schema)[:, 0], [np.nan, np.nan, np.nan, 1.0]
+    )
+    strict = take_in(CommitteeEstimator(), X, task="none", categorical_features=[0], unseen="error").schema
+    with pytest.raises(DataError, match="did not occur"):
+        take_in_rows(CommitteeEstimator(), other, strict)
+    halves = take_in(CommitteeEstimator(), X, task="none", categorical_features=[1]).schema
+    np.testing.assert_array_equal(take_in_rows(CommitteeEstimator(), X, halves)[:, 1], [2.0, np.nan, 0.0, 1.0])

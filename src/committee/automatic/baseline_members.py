@@ -46,6 +46,8 @@ _MAX_STEPS = 200
 _MAX_NEWTON_WORK, _MAX_NEWTON_STEPS, _NEWTON_PRECISION = 6e6, 20, 1e-6
 """Rows times squared columns up to which few steps of logistic regression of two classes are Newton's, the most of
 these, and the expected decrease of the loss of a row at which they end."""
+_STEPS_BEFORE = 8
+"""The most steps of L-BFGS before a last one of Newton's."""
 _LEAST_BEND, _LEAST_STEP = 1e-10, 1e-3
 """Of the second derivative of a row's loss, and of the part of a Newton step."""
 _PENALTIES = np.logspace(-3, 6, 19)
@@ -169,6 +171,80 @@ def fit_few_steps(
     return found[:, :-1], found[:, -1]
 
 
+def _leave_out_of_two_classes(
+    table: FloatArray, y_true: FloatArray, counts: FloatArray, coef: FloatArray, tests: Sequence[NDArray[np.intp]]
+) -> tuple[FloatArray, FloatArray]:
+    """Scores of the rows of each test set by logistic regression of two classes on the other rows; NaN for the rest.
+
+    They are one Newton step away from the fit on all rows, whose loss has no gradient: that of the other rows is minus
+    the test set's [RadMaleki2020]. The fit itself gets a last such step; its coefficients are returned, too.
+
+    Parameters
+    ----------
+    table, y_true, counts
+        As in `fit_two_classes`.
+    coef : ndarray of shape (n_columns + 1,)
+        Coefficients and intercept of the fit on all rows.
+    tests : sequence of ndarray of int
+        The rows of each test set.
+    """
+    rows = np.hstack([table, np.ones((len(table), 1))])
+    positive = apply_sigmoid(rows @ coef)
+    roots = rows * np.sqrt(counts * np.maximum(positive * (1.0 - positive), _LEAST_BEND))[:, None]
+    gradients = counts * (positive - y_true)
+    bends = roots.T @ roots
+    bends[np.diag_indices(len(bends) - 1)] += 1.0 / _INVERSE_PENALTY
+    gradient = gradients @ rows
+    gradient[:-1] += coef[:-1] / _INVERSE_PENALTY
+    coef = coef - np.linalg.solve(bends, gradient)
+    left_out = np.full(len(rows), np.nan)
+    for test in tests:
+        own = roots[test]
+        step = np.linalg.solve(bends - own.T @ own, gradients[test] @ rows[test])
+        left_out[test] = rows[test] @ (coef + step)
+    return left_out, coef
+
+
+def _leave_out_of_values(
+    rows: FloatArray,
+    residuals: FloatArray,
+    counts: FloatArray,
+    products: FloatArray,
+    penalty: float,
+    tests: Sequence[NDArray[np.intp]],
+) -> FloatArray:
+    """Values of the rows of each test set, less the mean of all, by ridge regression on the others; NaN for the rest.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+        Less their mean.
+    residuals : ndarray of shape (n_rows,)
+        The target less its mean.
+    counts : ndarray of shape (n_rows,)
+        How many rows each counts as.
+    products : ndarray of shape (n_columns, n_columns)
+        Of the columns of all rows.
+    penalty : float
+        As of the fit on all rows.
+    tests : sequence of ndarray of int
+        The rows of each test set.
+    """
+    total, along = float(counts.sum()), rows.T @ (counts * residuals)
+    left_out = np.full(len(rows), np.nan)
+    for test in tests:
+        own, weights, goal = rows[test], counts[test], residuals[test]
+        n_others = total - float(weights.sum())
+        # The others' means, which are not zero any more.
+        centre, mean = (weights @ own) / -n_others, float(weights @ goal) / -n_others
+        roots = own * np.sqrt(weights)[:, None]
+        others = products - roots.T @ roots - n_others * np.outer(centre, centre)
+        others[np.diag_indices(len(others))] += penalty
+        coef = np.linalg.solve(others, along - own.T @ (weights * goal) - n_others * mean * centre)
+        left_out[test] = mean + (own - centre) @ coef
+    return left_out
+
+
 def _fit_by_scikit_learn(
     table: FloatArray, y_true: FloatArray, counts: FloatArray, max_steps: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -196,6 +272,10 @@ class BaselineMember(BaseEstimator):  # type: ignore[misc]
 
     def __init__(self, classify: bool, categories: Sequence[int] = ()) -> None:
         self.classify, self.categories = classify, categories
+
+    def __sklearn_clone__(self) -> Self:
+        """The same parameters, which nobody changes: scikit-learn would copy the number of each category by itself."""
+        return type(self)(**self.get_params(deep=False))
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
         """Fit on the rows of positive weight."""
@@ -276,13 +356,36 @@ class LinearMember(BaselineMember):
         super().__init__(classify, categories)
         self.max_steps = max_steps
 
+    def fit_and_leave_out(self, X: NDArray[Any], y: NDArray[Any], tests: Sequence[NDArray[np.intp]]) -> FloatArray:
+        """Fit on all rows, and predict those of each test set by the others, given encoding and penalty.
+
+        Of values and of two classes, without another fit: the sums of all rows less those of the test set.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        tests : sequence of ndarray of int
+            The rows of each test set.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, width)
+            NaN for rows of no test set.
+        """
+        self._tests = tests
+        self.fit(X, y)
+        return self.__dict__.pop("_left_out")  # type: ignore[no-any-return]
+
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
         self.encoding_ = fit_encoding(X, counts, self.categories)
         table = self.encoding_.encode(X)
         fit = self._fit_logistic if self.classify else self._fit_ridge
-        self.coef_, self.intercept_ = fit(table, y_true, counts)
+        self.coef_, self.intercept_ = fit(table, y_true, counts, self.__dict__.pop("_tests", ()))
 
-    def _fit_logistic(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _fit_logistic(
+        self, table: FloatArray, y_true: FloatArray, counts: FloatArray, tests: Sequence[NDArray[np.intp]]
+    ) -> tuple[FloatArray, FloatArray]:
         n_classes = y_true.shape[1]
         if n_classes == 1:
             return np.zeros((1, table.shape[1])), np.zeros(1)
@@ -292,17 +395,29 @@ class LinearMember(BaselineMember):
             single, constant = fit_two_classes(table, y_true[:, 1], counts)
             coef, intercept = single[None], np.array([constant])
         else:
-            coef, intercept = fit_few_steps(table, y_true, counts, self.max_steps)
+            coef, intercept = fit_few_steps(
+                table, y_true, counts, min(self.max_steps, _STEPS_BEFORE) if tests else self.max_steps
+            )
+        if tests:
+            assert n_classes == 2, "of more classes there are more scores"
+            scores, both = _leave_out_of_two_classes(table, y_true[:, 1], counts, np.append(coef[0], intercept), tests)
+            coef, intercept = both[None, :-1], both[-1:]
+            self._left_out = softmax(np.outer(scores, [-0.5, 0.5]))
         return (
             (coef, intercept) if n_classes > 2 else (np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept)
         )
 
-    def _fit_ridge(self, table: FloatArray, y_true: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _fit_ridge(
+        self, table: FloatArray, y_true: FloatArray, counts: FloatArray, tests: Sequence[NDArray[np.intp]]
+    ) -> tuple[FloatArray, FloatArray]:
         n = counts.sum()
-        centre, mean = np.average(table, axis=0, weights=counts), float(np.average(y_true[:, 0], weights=counts))
-        roots = np.sqrt(counts)
-        centred, residuals = roots[:, None] * (table - centre), roots * (y_true[:, 0] - mean)
-        squares, axes = np.linalg.eigh(centred.T @ centred)
+        roots, is_plain = np.sqrt(counts), bool((counts == 1.0).all())
+        centre = (table if is_plain else table * counts[:, None]).sum(axis=0) / n
+        mean = float((y_true[:, 0] * counts).sum() / n)
+        rows, residuals = table - centre, roots * (y_true[:, 0] - mean)
+        centred = rows if is_plain else roots[:, None] * rows
+        products = centred.T @ centred
+        squares, axes = np.linalg.eigh(products)
         squares = np.clip(squares, 0.0, None)
         along = axes.T @ (centred.T @ residuals)
         total = float(residuals @ residuals)
@@ -315,6 +430,9 @@ class LinearMember(BaselineMember):
             if score < best:
                 best, chosen = score, penalty
         coef = axes @ (along / (squares + chosen))
+        if tests:
+            left_out = _leave_out_of_values(rows, y_true[:, 0] - mean, counts, products, chosen, tests)
+            self._left_out = mean + left_out[:, None]
         return coef[None, :], np.array([mean - float(centre @ coef)])
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:

@@ -103,6 +103,7 @@ class MemberCombiner:
         self._metric, self._how, self._seed = metric, how, seed
         self._y_true = target_matrix(target)
         self._labels = target.labels[:, 0] if isinstance(target, ClassTarget) else None
+        self._drawn: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
 
     def fit_weights(self, predictions: FloatArray, rows: NDArray[np.intp], n_rounds: int = _N_ROUNDS) -> FloatArray:
         """Weights of the members, non-negative and with sum one.
@@ -159,17 +160,20 @@ class MemberCombiner:
         """
         if self._labels is None or not self._is_row_mean() or mean.shape[1] < 2:
             return 1.0
-        logs, row_weights = apply_log(np.clip(mean[rows], LEAST_SHARPENED, None)), self._row_weights(rows)
-        true = logs[np.arange(len(rows)), self._labels[rows]]
+        # Classes as rows: sums over few numbers that lie side by side are slow.
+        logs, row_weights = apply_log(np.clip(mean[rows].T, LEAST_SHARPENED, None)), self._row_weights(rows)
+        true = float(row_weights @ logs[self._labels[rows], np.arange(len(rows))])
 
         def differentiate(power: float) -> tuple[float, float]:
             # The powers are bounded, so that no exponential underflows.
             shares = apply_exp(power * logs)
-            shares /= shares.sum(axis=1, keepdims=True)
+            shares /= shares.sum(axis=0)
             shares *= logs
-            means = shares.sum(axis=1)
+            means = shares.sum(axis=0)
             shares *= logs
-            return float(row_weights @ (means - true)), float(row_weights @ (shares.sum(axis=1) - means * means))
+            bends = shares.sum(axis=0)
+            bends -= means * means
+            return float(row_weights @ means) - true, float(row_weights @ bends)
 
         # Without the last bits of what is minimised.
         return round(_find_root(differentiate, *_POWERS) * _POWER_STEPS) / _POWER_STEPS
@@ -197,7 +201,10 @@ class MemberCombiner:
 
     def estimate(self, predictions: FloatArray, rows: NDArray[np.intp]) -> JackknifeEstimate:
         """Score of the predictions of some rows, with its standard error."""
-        blocks = self._draw_blocks(rows)
+        # The rows of one estimate after the other are mostly the same.
+        if self._drawn is None or self._drawn[0] is not rows:
+            self._drawn = rows, self._draw_blocks(rows)
+        blocks = self._drawn[1]
         n_blocks = int(blocks.max()) + 1
         score, without = self._leave_blocks_out(predictions, rows, blocks, n_blocks)
         if n_blocks < 2:

@@ -78,4 +78,11 @@ def divide_rows(
             # A class is in as many folds as it has rows, and in the training rows of all folds but one at least.
             order = order[np.argsort(y[order], kind="stable")]
         tests += [np.sort(order[k::n_folds]) for k in range(n_folds)][:n_fitted]
-    return [(np.setdiff1d(kept, test), test) for test in tests]
+    return [(_leave_out(kept, test, len(y)), test) for test in tests]
+
+
+def _leave_out(kept: NDArray[np.intp], test: NDArray[np.intp], n_rows: int) -> NDArray[np.intp]:
+    """The rows that are kept and not tested, ascending as they are."""
+    is_other = np.ones(n_rows, dtype=bool)
+    is_other[test] = False
+    return kept[is_other[kept]]

@@ -20,7 +20,7 @@ from committee.engines.row_products import multiply_rows
 from committee.losses import apply_exp, apply_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,8 +70,7 @@ class KernelMember(BaselineMember):
         distances = _LandmarkDistances.measure(table, trial)
         apart = distances.among[distances.among > 0.0]
         unit = float(np.median(apart)) if len(apart) else 1.0
-        fits = [_Ridge(distances, unit * width, y_true, counts) for width in _WIDTHS]
-        width = min(fits, key=lambda fit: fit.score).width
+        width = _choose_width(lambda width: _Ridge(distances, unit * width, y_true, counts).score) * unit
         landmarks = distinct[order[: self.n_landmarks]]
         ridge = _Ridge(_LandmarkDistances.measure(table, landmarks), width, y_true, counts)
         self.landmarks_, self.width_ = landmarks, width
@@ -177,21 +176,25 @@ class _Ridge:
     def _score_penalties(self) -> list[float]:
         """Sums of squares of the leave-one-out residuals, by penalty."""
         scores = np.zeros(len(_PENALTIES))
+        # The residuals of two classes are the same but for their sign.
+        columns = slice(1 if self._y_true.shape[1] == 2 else 0, None)
         for begin in range(0, len(self._y_true), _BLOCK_ROWS):
             rows = slice(begin, begin + _BLOCK_ROWS)
-            residuals = self._y_true[rows, :, None] - self._predict_loo(_PENALTIES, rows)
-            scores += self._counts[rows] @ (residuals * residuals).sum(axis=1)
+            residuals = self._find_loo_residuals(_PENALTIES, rows, columns)
+            residuals *= residuals
+            scores += self._counts[rows] @ residuals.sum(axis=1)
         return [float(score) for score in scores]
 
-    def _predict_loo(self, penalties: FloatArray, rows: slice) -> FloatArray:
-        """Leave-one-out predictions by row, column and penalty; of rows with a weight, one is left out."""
+    def _find_loo_residuals(self, penalties: FloatArray, rows: slice, columns: slice) -> FloatArray:
+        """Leave-one-out predictions less the target by row, column and penalty; a row leaves out one of its weight."""
         inverse = 1.0 / (self._squares[:, None] + penalties)
-        shares = self._along[:, :, None] * inverse[:, None, :]
-        y_true, rotated = self._y_true[rows, :, None], self._rotated[rows]
-        predicted = (rotated @ shares.reshape(len(shares), -1)).reshape(*y_true.shape[:2], -1) + self._mean[:, None]
+        shares = self._along[:, columns, None] * inverse[:, None, :]
+        y_true = self._y_true[rows, columns]
+        residuals = (self._rotated[rows] @ shares.reshape(len(shares), -1)).reshape(*y_true.shape, -1)
+        residuals -= (y_true - self._mean[columns])[:, :, None]
         leverage = self._rotated_squares[rows] @ inverse + 1.0 / self._n
-        complement = np.clip(1.0 - leverage, _MIN_COMPLEMENT, None)[:, None, :]
-        return np.asarray(y_true - (y_true - predicted) / complement)
+        residuals /= np.clip(1.0 - leverage, _MIN_COMPLEMENT, None)[:, None, :]
+        return np.asarray(residuals)
 
     def find_coefficients(self) -> tuple[FloatArray, FloatArray]:
         """Coefficients of the kernel at the landmarks, and the intercept."""
@@ -203,7 +206,16 @@ class _Ridge:
 
     def predict_loo(self) -> FloatArray:
         """Leave-one-out predictions with the chosen penalty."""
-        return self._predict_loo(np.array([self._penalty]), slice(None))[:, :, 0]
+        residuals = self._find_loo_residuals(np.array([self._penalty]), slice(None), slice(None))[:, :, 0]
+        return np.asarray(self._y_true + residuals)
+
+
+def _choose_width(measure: Callable[[float], float]) -> float:
+    """The candidate with the least score, the first of equals; of the outer two only the one on the better side."""
+    narrow, wide = (measure(width) for width in _WIDTHS[1:3])
+    outer = _WIDTHS[0 if narrow <= wide else 3]
+    scores = sorted([(_WIDTHS[1], narrow), (_WIDTHS[2], wide), (outer, measure(outer))])
+    return min(scores, key=lambda pair: pair[1])[0]
 
 
 def _measure_distances(rows: FloatArray, others: FloatArray, products: FloatArray | None = None) -> FloatArray:
@@ -218,8 +230,11 @@ def _find_slope(scores: FloatArray, y_true: FloatArray, counts: FloatArray) -> f
     """The multiple of the scores whose softmax has the least log-loss."""
     from scipy.optimize import minimize_scalar
 
+    # Columns as rows: sums over few numbers that lie side by side are slow.
+    apart = np.ascontiguousarray((scores - (scores * y_true).sum(axis=1, keepdims=True)).T)
+
     def log_loss(log_slope: float) -> float:
-        probabilities = softmax(float(apply_exp(np.asarray(log_slope))) * scores)
-        return -float(counts @ apply_log(np.clip((probabilities * y_true).sum(axis=1), 1e-15, None)))
+        sums = apply_exp(float(apply_exp(np.asarray(log_slope))) * apart).sum(axis=0)
+        return float(counts @ apply_log(np.minimum(sums, 1e15)))
 
     return float(apply_exp(minimize_scalar(log_loss, bounds=(-3.0, 5.0), method="bounded").x))

@@ -10,7 +10,7 @@ A new one is a line in `PORTFOLIO`. Its out-of-fold predictions come from one of
 ``"folds"``
     One fit for each fold and one more on all rows: for models that are cheap to fit.
 ``"loo"``
-    One fit gives the leave-one-out predictions.
+    One fit gives the leave-one-out predictions, or those without each fold.
 ``"bags"``
     One fit for each fold, whose mean is the member: for models that gain by a mean, and are expensive to fit. They have
     the further folds of a fit as well.
@@ -24,7 +24,7 @@ With folds that the user has given, or with unequal weights, ``"oob"`` and ``"lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -85,8 +85,10 @@ _MAX_DENSE_CELLS = 1e8
 _WIDE, _WIDE_BINS = 100, 63
 """Number of columns from which boosting has fewer bins: split finding dominates its time, and a column among many needs
 fewer thresholds (scores on image tables are equal or better)."""
-_WIDE_SHARE = 1.0 / 3.0
+_WIDE_SHARE = 1.0 / 6.0
 """Share of the features that a node of a forest of values draws on such a table, with a preset that says so."""
+_MAX_NEWTON_COLUMNS, _MOST_LEVELS = 1000, 20
+"""Columns up to which logistic regression of two classes leaves folds out of one fit, and those of a category."""
 _ROUNDS = (30, 60, 120, 240, 480, 960)
 """The stages of boosting."""
 _NEGLIGIBLE_LOSS = 1e-4
@@ -217,7 +219,10 @@ class FitContext:
     def uses_folds(self, entry: PortfolioEntry) -> bool:
         """Whether the out-of-fold predictions of an entry come from folds."""
         without = entry.source == "oob" or (entry.source == "loo" and not self.grouped)
-        return self.own_folds or not without
+        # A Newton step takes the cube of the columns.
+        n_encoded = self.n_columns + _MOST_LEVELS * len(self.categories)
+        wide = entry.kinds[0] is LinearMember and self.n_classes == 2 and n_encoded > _MAX_NEWTON_COLUMNS
+        return self.own_folds or wide or not without
 
     def count_fits(self, entry: PortfolioEntry, n_folds: int) -> int:
         """How often the estimator of an entry is fitted: in each fold and on all rows, or once."""
@@ -345,6 +350,8 @@ def choose_entries(
     ['forest']
     """
     possible = {e.name: e for e in PORTFOLIO if e.kinds[n_classes == 0] is not None and e.view in views}
+    if preset.has_single_linear and n_classes <= 2:
+        possible["linear"] = replace(possible["linear"], source="loo")
     if names is not None:
         refused = [name for name in names if name not in possible]
         if refused:

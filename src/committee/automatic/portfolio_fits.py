@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from scipy.sparse import issparse
 
-from committee.automatic.baseline_members import BaselineMember
+from committee.automatic.baseline_members import BaselineMember, LinearMember
 from committee.automatic.extra_members import list_extra_entries, make_extra_member
 from committee.automatic.further_divisions import EntryFit, FittedMembers, divide_further
 from committee.automatic.leaderboard import format_best_score
@@ -160,6 +160,8 @@ class PortfolioFitsMixin(SecondLayerMixin):
         schedule: BoostingSchedule,
     ) -> EntryFit:
         """The member of an entry, or one for each stage of boosting; how long it took is not known yet."""
+        if entry is PRIOR:  # needs no columns: rows of the table are not copied for it
+            training = training.with_table(np.empty((training.n_rows, 0)), np.arange(training.n_rows))
         uses_folds = context.uses_folds(entry)
         estimator, params = self._make_estimator(entry, number, training, context)
         is_network = isinstance(estimator, NeuralMember)
@@ -182,7 +184,10 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 found.fitted = boost_in_stages(one, training, folds, context.classes, schedule, n_jobs)
                 found.n_divisions *= len(found.fitted)
                 return found
-            if entry.source == "loo" and not uses_folds:
+            if isinstance(estimator, LinearMember) and not uses_folds:
+                one.fitted, tests = estimator, [test for _, test in folds]
+                one.predictions = estimator.fit_and_leave_out(training.X, training.y, tests)
+            elif entry.source == "loo" and not uses_folds:
                 one.fitted = training.fit_member(estimator, None, params)
                 one.predictions = one.fitted.pop_loo_predictions()
             else:

@@ -43,6 +43,8 @@ class Preset:
         Parameters of boosting in place of those of the portfolio.
     linear_steps : int or None
         The maximum number of steps of logistic regression; None for the number of the member.
+    has_single_linear : bool
+        Whether the linear member of two classes or of values is fitted once: predictions without a fold follow from it.
     n_landmarks : int or None
         The most landmarks of the kernel for two classes; None for the number of the member.
     n_wide : int or None
@@ -70,6 +72,7 @@ class Preset:
     n_trees: int | None = None
     boosting: dict[str, Any] = field(default_factory=dict)
     linear_steps: int | None = None
+    has_single_linear: bool = False
     n_landmarks: int | None = None
     n_wide: int | None = None
     keeps_shallow: bool = False
@@ -91,6 +94,7 @@ PRESETS = {
         n_trees=50,
         boosting={"learning_rate": 0.2, "max_leaf_nodes": 16},
         linear_steps=12,
+        has_single_linear=True,
         n_wide=40,
     ),
     "balanced": Preset(),

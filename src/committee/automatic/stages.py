@@ -10,20 +10,22 @@ from __future__ import annotations
 import time
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from committee.automatic.time_limits import PILOT_ROUNDS, limit_rounds
 from committee.data.rows import select_rows
 from committee.data.spilling import carry_limit
-from committee.ensembles.combining.member_predictions import Classes, predict_member
+from committee.ensembles.combining.member_predictions import Classes, align_classes
 from committee.ensembles.combining.metrics import measure_log_loss, measure_squared_error
 from committee.ensembles.combining.out_of_fold import MemberFit, average_fold_predictions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from committee.data.folds import Fold, Folds
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.combining.training_set import TrainingSet
@@ -115,9 +117,7 @@ def boost_in_stages(
         n_rounds = pilot.limit(planned, is_first=not stages)
         if stages and n_rounds == stages[-1].fold_models[0].n_estimators:
             break
-        by_fold = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(carry_limit(fit.boost_and_predict))(n_rounds, classes) for fit in fits
-        )
+        by_fold = _run_folds(partial(_FoldFit.boost_and_predict, n_rounds=n_rounds, classes=classes), fits, n_jobs)
         pairs = [(test, predicted) for (_, test), predicted in zip(folds, by_fold, strict=True)]
         predictions = average_fold_predictions(pairs, training.n_rows)
         # A further fit never changes trees that are there already, so that a shallow copy stays at its stage.
@@ -127,6 +127,15 @@ def boost_in_stages(
         if n_rounds < planned or schedule.should_stop(losses):
             break
     return stages
+
+
+def _run_folds(function: Callable[[_FoldFit], Any], fits: list[_FoldFit], n_jobs: int) -> list[Any]:
+    """What the function returns for each fold, in parallel if there is more than one thread."""
+    function = carry_limit(function)
+    if n_jobs == 1:
+        return [function(fit) for fit in fits]
+    results: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(fit) for fit in fits)
+    return results
 
 
 class _TimedRounds:
@@ -146,7 +155,7 @@ class _TimedRounds:
         if self._deadline is None:
             return
         self.done = PILOT_ROUNDS
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(carry_limit(fit.boost))(PILOT_ROUNDS) for fit in fits)
+        _run_folds(partial(_FoldFit.boost, n_rounds=PILOT_ROUNDS), fits, n_jobs)
 
     def limit(self, planned: int, *, is_first: bool) -> int:
         """The rounds of a stage; as many as there are if another stage would end too late."""
@@ -170,22 +179,26 @@ class _FoldFit:
     """
 
     def __init__(self, one: MemberFit, training: TrainingSet, fold: Fold) -> None:
-        self.model: Any = clone(one.estimator).set_params(warm_start=True)
-        self._method, (train, test) = one.method, fold
+        # Not fitted, and its parameters are never changed in place: a shallow copy is a clone.
+        self.model: Any = copy(one.estimator)
+        self.model.warm_start = True
+        train, test = fold
         self._dataset = training.weigh_dataset(self.model, train, one.params)
-        self._rows = select_rows(training.X, test)
+        self._rows = self.model.encode_rows(select_rows(training.X, test), self._dataset)
         self._booster: Booster | None = None
 
     def boost(self, n_rounds: int) -> None:
         """Boost up to a number of rounds."""
-        booster = self.model.set_params(n_estimators=n_rounds).continue_fit(self._dataset, self._booster)
+        self.model.n_estimators = n_rounds
+        booster = self.model.continue_fit(self._dataset, self._booster)
         # What a large table needs while it is boosted is not kept for all folds: a warm start computes it again.
         self._booster = booster if self._dataset.n_rows * booster.loss.n_scores <= _MOST_KEPT else None
 
     def boost_and_predict(self, n_rounds: int, classes: Classes) -> FloatArray:
         """Boost, and predict the rows of the fold."""
         self.boost(n_rounds)
-        return predict_member(self.model, self._rows, self._method, classes)
+        predicted: FloatArray = self.model.predict_encoded(self._rows)
+        return predicted if classes is None else align_classes(predicted, self.model, classes)
 
 
 def measure_loss(predictions: FloatArray, training: TrainingSet, classes: Classes) -> float:
@@ -197,4 +210,6 @@ def measure_loss(predictions: FloatArray, training: TrainingSet, classes: Classe
     y_pred, y_true = predictions[known], training.y[known]
     if classes is None:
         return measure_squared_error(y_pred, y_true[:, None], weights)
-    return measure_log_loss(y_pred, np.eye(len(classes[0]))[y_true], weights)
+    # As a single class: only the probabilities of the true classes matter.
+    likelihood = y_pred[np.arange(len(y_pred)), y_true][:, None]
+    return measure_log_loss(likelihood, np.ones_like(likelihood), weights)

@@ -20,6 +20,8 @@ from committee.typing import FloatArray, IndexArray
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from committee import _core
     from committee.data.inputs import InputColumns
     from committee.typing import AnyArray, AnyDType, BoolArray
@@ -60,6 +62,14 @@ class Schema:
     def plain(self) -> bool:
         """Whether the columns have neither names nor categories, so that any float table of the width will do."""
         return self.feature_names is None and not self.has_categories and self.inputs is None
+
+    @cached_property
+    def code_counts(self) -> NDArray[np.intp] | None:
+        """The number of levels of each category if the levels of all are their codes; None otherwise."""
+        levels = [own for own in self.categories if own is not None]
+        if any(own.dtype == object or not np.array_equal(own, np.arange(len(own))) for own in levels):
+            return None
+        return np.array([len(own) for own in levels], dtype=np.intp)
 
     @property
     def n_inputs(self) -> int:

@@ -273,7 +273,8 @@ def _drop_uncounted(
 
 def match_table(table: Table, schema: Schema) -> FloatMatrix:
     """The matrix for prediction: every column as the schema wants it."""
-    if table.matrix is not None and not schema.has_categories and schema.inputs is None:
+    as_fitted = not schema.has_categories or (table.matrix is not None and _holds_codes(table.matrix, schema))
+    if table.matrix is not None and schema.inputs is None and as_fitted:
         return table.matrix
     columns = table.split_columns()
     arrays: list[AnyArray] = []
@@ -292,6 +293,16 @@ def match_table(table: Table, schema: Schema) -> FloatMatrix:
             then = "categories" if levels is not None else describe_kind(kind, len(parts))
             raise DataTypeError(f"X {schema.name_input(j)} held {then} at fit and holds {column.describe()} now.")
     return _stack(arrays, table.n_rows, _choose_dtype(columns, schema.are_categories, schema.categories))
+
+
+def _holds_codes(matrix: FloatMatrix, schema: Schema) -> bool:
+    """Whether a table of numbers is as an ensemble's members are fitted on it, so that no column needs a look alone."""
+    counts = schema.code_counts
+    if counts is None or schema.inputs is not None or schema.unseen != "missing":
+        return False
+    codes = matrix[:, schema.are_categories]
+    known = (codes >= 0.0) & (codes < counts) & (np.floor(codes) == codes)
+    return bool((known | np.isnan(codes)).all())
 
 
 def _fits(column: Column, parts: tuple[str, ...]) -> bool:

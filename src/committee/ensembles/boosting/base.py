@@ -221,7 +221,8 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
 
     def _predict_means(self, X: Any, two_classes: bool = False) -> FloatArray:
         """Predictions by the inverse link; with ``two_classes``, the probabilities of both."""
-        trees, loss = self.fitted_trees(), self._loss
+        self.fitted_trees()
+        loss = self._loss
         if is_on_device(X):
             from committee.engines.gpu.serving import apply_device_link
 
@@ -229,12 +230,17 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             means: FloatArray = apply_device_link(link, self._predict_on_device(X), two_classes=two_classes)
             return means
         if isinstance(loss, LossFunction) and self._initial_estimator() is None:
-            rows = take_in_rows(self, X, self._schema)
-            return predict_boosted(
-                trees, rows, self._tree_slots(), self._baseline, self.n_jobs, loss=loss.made, two_classes=two_classes
-            )
+            return self._predict_encoded_means(take_in_rows(self, X, self._schema), two_classes=two_classes)
         means = loss.find_means(self._raw_predict(X))
         return np.concatenate((1.0 - means, means), axis=1) if two_classes else means
+
+    def _predict_encoded_means(self, rows: Any, *, two_classes: bool) -> FloatArray:
+        """The same of rows that are encoded already, by a loss of the core."""
+        assert isinstance(self._loss, LossFunction)
+        loss = self._loss.made
+        return predict_boosted(
+            self._trees, rows, self._tree_slots(), self._baseline, self.n_jobs, loss=loss, two_classes=two_classes
+        )
 
     def _find_host_part(self) -> str | None:
         return super()._find_host_part() if self._initial_estimator() is None else "an initial estimator"

@@ -79,6 +79,11 @@ class ContinuedBoosting(BaseGradientBoosting):
         """Rows as a fit on a data set encodes them."""
         return take_in_rows(self, X, dataset.schema)
 
+    def predict_encoded(self, rows: FloatMatrix | SparseMatrix) -> FloatArray:
+        """Class probabilities or values of rows from `encode_rows`, of shape (n_rows, width)."""
+        two_classes = self.task == "classify" and self._loss.n_scores == 1
+        return self._predict_encoded_means(rows, two_classes=two_classes)
+
 
 class FollowedFit:
     """A fit that goes on step by step, and the predictions of some rows that it does not learn from.

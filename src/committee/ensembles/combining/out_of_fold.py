@@ -10,9 +10,11 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -286,14 +288,17 @@ def _run_jobs(
                 continue
             # The data set stays out of a job that is sent to another process.
             own = training if shared else TrainingSet(training.X, training.y, training.weights, training.groups)
-            parallel = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
-            fit = delayed(carry_limit(_fit_and_predict))
-            results = parallel(
-                fit(
-                    own, clone(job.member.estimator), job.member.method, job.member.params, job.train, job.test, classes
-                )
+            fit = carry_limit(_fit_and_predict)
+            calls = (
+                (own, clone(job.member.estimator), job.member.method, job.member.params, job.train, job.test, classes)
                 for job in some
             )
+            results: Iterator[Any]
+            if effective_n_jobs(n_jobs) == 1:  # starting a pool takes as long as the fit of a small model
+                results = starmap(fit, calls)
+            else:
+                parallel = Parallel(n_jobs=n_jobs, prefer="threads" if shared else None, return_as="generator")
+                results = parallel(delayed(fit)(*call) for call in calls)
             for job, (fitted, predicted, seconds) in zip(some, results, strict=True):
                 job.member.seconds = seconds
                 yield job, fitted, predicted

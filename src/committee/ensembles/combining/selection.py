@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from committee.base import resolve_seed
+from committee.engines.greedy_selection import select_by_likelihood
 from committee.ensembles.combining.member_predictions import sum_weighted
 from committee.ensembles.combining.metrics import choose_metric
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
@@ -61,8 +62,6 @@ BagFraction: TypeAlias = Annotated[
     "Fraction of the members in the subset of each bag, if there are several bags.",
 ]
 
-_FACTORS = 16
-"""Probabilities of at least 1e-15 whose product is a number above zero."""
 _LEAST_GAIN = 1e-13
 """By which a score must be better, relative to its size: more of the same mean is not."""
 
@@ -128,19 +127,9 @@ def select_by_log_loss(likelihood: FloatArray, row_weights: FloatArray, n_rounds
     >>> select_by_log_loss(np.array([[0.9, 0.2], [0.2, 0.9], [0.4, 0.4]]), np.full(2, 0.5), 2)
     array([1, 1, 0])
     """
-    n_members, n_rows = likelihood.shape
-    if not n_rows or not (row_weights == row_weights[0]).all():
+    if not likelihood.shape[1] or not (row_weights == row_weights[0]).all():
         return _add_greedily(likelihood, n_rounds, lambda sums, size: apply_log(sums / size) @ row_weights)
-    # Of equal rows the logarithm of a product is taken, a row of each of sixteen parts; ones fill the last part.
-    n_blocks = -(-n_rows // _FACTORS)
-    factors = np.ones((n_members, _FACTORS * n_blocks))
-    factors[:, :n_rows] = likelihood
-
-    def score(sums: FloatArray, size: int) -> FloatArray:
-        products = np.multiply.reduce(sums.reshape(n_members, _FACTORS, n_blocks), axis=1)
-        return np.asarray((apply_log(products).sum(axis=1) - _FACTORS * n_blocks * apply_log(np.array(size))) / n_rows)
-
-    return _add_greedily(factors, n_rounds, score)
+    return select_by_likelihood(likelihood, n_rounds, _LEAST_GAIN)
 
 
 def select_by_squared_error(errors: FloatArray, row_weights: FloatArray, n_rounds: int) -> NDArray[np.intp]:
