@@ -36,6 +36,7 @@ class ValueTree {
     node.n_rows = n_rows;
     node.right = 0;
     node.feature = node.bin = 0;
+    node.missing_left = false;
     if (depth >= levels_.size()) [[unlikely]]
       levels_.push_back(0);
     ++levels_[depth];
