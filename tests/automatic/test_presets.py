@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 
@@ -157,6 +158,34 @@ def test_a_stage_of_the_fast_preset_must_bring_more() -> None:
     assert [one.should_stop(gained) for one in schedules] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("preset", "n_columns", "n_classes", "is_sparse", "expected"),
+    [
+        ("balanced", 12, 3, False, True),
+        ("balanced", 12, 2, False, False),
+        ("balanced", 9, 3, False, False),
+        ("balanced", 12, 3, True, False),
+        ("best", 12, 3, False, False),
+    ],
+)
+def test_the_balanced_preset_fits_less_to_wide_tables_of_several_classes(
+    preset: str, n_columns: int, n_classes: int, is_sparse: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("committee.automatic.presets._WIDE_COLUMNS", 10)
+    monkeypatch.setattr("committee.automatic.presets._WIDE_CELLS", 2000)
+    wide, labels = make_classification(200, n_columns, n_informative=6, n_classes=n_classes, random_state=0)
+    model = CommitteeClassifier(preset=preset, portfolio=["boosting"], random_state=0)
+    model.fit(csr_matrix(wide) if is_sparse else wide, labels)
+    boosted = [member for member in model.estimators_ if hasattr(member, "models")]
+    assert ({len(member.models) for member in boosted} == {2}) == expected
+    assert ({one.max_features for member in boosted for one in member.models} == {0.1}) == expected
+    found = find_preset(preset, 200, 0 if is_sparse else n_columns, n_classes)
+    names = {entry.name for entry in choose_entries(None, None, 200, n_classes=n_classes, preset=found)}
+    assert ("boosting by code" in names) == (not expected)
+    by_name = choose_entries(["boosting by code"], None, 200, n_classes=n_classes, preset=found)
+    assert [entry.name for entry in by_name] == ["boosting by code"]
+
+
 def test_a_row_of_weight_zero_does_not_count_for_the_size_of_the_table() -> None:
     many, labels = make_classification(1020, 4, random_state=0)
     weights = np.repeat([1.0, 0.0], [1000, 20])
@@ -173,13 +202,14 @@ def test_linear_models_of_the_fast_preset_take_fewer_steps() -> None:
 
 def test_linear_models_of_the_fast_preset_are_fitted_once() -> None:
     def list_sources(n_classes: int, preset: str) -> set[str]:
-        entries = choose_entries(None, None, 500, n_classes=n_classes, preset=preset)
+        entries = choose_entries(None, None, 500, n_classes=n_classes, preset=find_preset(preset, 500))
         return {entry.source for entry in entries if entry.name == "linear"}
 
     assert [list_sources(n_classes, "fast") for n_classes in (0, 2, 3)] == [{"loo"}, {"loo"}, {"folds"}]
     assert list_sources(2, "balanced") == {"folds"}
-    entry = next(e for e in choose_entries(["linear"], None, 500, preset="fast") if e.name == "linear")
-    contexts = [FitContext(2, list(range(n)), n, False, False, 1, 0, preset=find_preset("fast", 500)) for n in (10, 90)]
+    fast = find_preset("fast", 500)
+    entry = next(e for e in choose_entries(["linear"], None, 500, preset=fast) if e.name == "linear")
+    contexts = [FitContext(2, list(range(n)), n, False, False, 1, 0, preset=fast) for n in (10, 90)]
     assert [context.uses_folds(entry) for context in contexts] == [False, True]
     weighted = CommitteeClassifier(preset="fast", portfolio=["linear"], random_state=0)
     weighted.fit(X, Y, np.linspace(1.0, 2.0, len(Y)))

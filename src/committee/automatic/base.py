@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from committee.automatic.combination import MemberCombiner, sharpen_probabilities, trace_scores
 from committee.automatic.distillation import DistillationMixin
@@ -18,7 +19,7 @@ from committee.automatic.leaderboard import make_leaderboard
 from committee.automatic.portfolio import PORTFOLIO, FitContext, has_pairs
 from committee.automatic.portfolio_fits import PortfolioFitsMixin
 from committee.automatic.present_rows import PresentRows
-from committee.automatic.presets import find_preset
+from committee.automatic.presets import Preset, find_preset
 from committee.automatic.several_targets import GivenTable, SeveralTargetsMixin
 from committee.automatic.views import TextReader, View, find_counted_rows, fit_text_reader, make_views
 from committee.automatic.word_members import WordMember
@@ -310,8 +311,13 @@ class BaseCommittee(
             n_jobs=self.n_jobs,
             seed=seed,
             deadline=deadline,
-            preset=find_preset(self.preset, training.n_rows),
+            preset=self._find_preset(training, training.n_rows),
         )
+
+    def _find_preset(self, training: TrainingSet, n_rows: int) -> Preset:
+        n_columns = 0 if issparse(training.X) else int(training.X.shape[1])
+        n_classes = len(np.unique(training.y)) if self._task == "classify" else 0
+        return find_preset(self.preset, n_rows, n_columns, n_classes)
 
     def _plan_folds(self, training: TrainingSet, seed: int, repeats: Iterable[int] = (0,)) -> Folds:
         """The folds that the user has given, those of groups, or those of so many orders of the rows."""
@@ -327,7 +333,7 @@ class BaseCommittee(
                 subject=f"The 'cv' parameter of {type(self).__name__}",
             )
         kept = np.arange(training.n_rows) if training.weights is None else np.flatnonzero(training.weights)
-        preset = find_preset(self.preset, len(kept))
+        preset = self._find_preset(training, len(kept))
         if training.groups is not None:
             return divide_groups(training, kept, preset)
         return divide_rows(training.y, kept, preset, repeats, seed, classify=classify)

@@ -25,7 +25,9 @@ PresetName: TypeAlias = Annotated[
     Literal["fast", "balanced", "best"],
     "How much is fitted. ``'fast'``: boosting of at most 120 rounds of rate 0.2 (also of logs), extra-trees and "
     "linear models in two of four folds; up to 1,000 rows the kernel, and all four of two classes or values. "
-    "``'balanced'``: the portfolio, five folds. ``'best'``: ten folds, below 2,000 rows three times in other orders, "
+    "``'balanced'``: the portfolio, five folds; of more than two classes on dense tables of 100 columns and 500,000 "
+    "cells or more two of them, with a tenth of the features for a node of boosting. "
+    "``'best'``: ten folds, below 2,000 rows three times in other orders, "
     "forests of 500 trees, boosting with random thresholds, from 1,000 rows on boosting and extra-trees of the table "
     "with the sums and differences of its columns (of values and two classes, with two to twelve columns of numbers, "
     "up to 20,000 rows), from 3,000 rows on boosting of symmetric trees and by code of logs, and networks (in three "

@@ -360,6 +360,7 @@ def choose_entries(
     chosen = [e for e in possible.values() if n_rows <= _MAX_ROWS.get(e.name, n_rows)]
     if preset.names is not None:
         chosen = [e for e in chosen if e.name in preset.names]
+    chosen = [e for e in chosen if e.name not in preset.left_out]
     if not preset.has_slow:
         chosen = [e for e in chosen if e.source != "bags" and e.name not in (_RANDOM, _SYMMETRIC, _CODE_LOGS)]
     if n_rows < _MIN_PAIR_ROWS or n_classes > 2 or not preset.has_slow:

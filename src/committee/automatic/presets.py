@@ -12,6 +12,9 @@ _FEW_ROWS = 1000
 _MANY_ROWS, _N_REPEATS = 2000, 3
 """Rows below which the best preset divides the table so often into folds for all members, not for a network alone: a
 mean of more models varies less, and there is time for it."""
+_WIDE_COLUMNS, _WIDE_CELLS = 100, 500_000
+"""Columns and cells from which the balanced preset fits less to more than two classes: each round of boosting grows a
+tree a class, and looks at all columns."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Preset:
     ----------
     names : tuple of str or None
         Models of the portfolio that are fitted if they suit the table; None for all.
+    left_out : tuple of str
+        Models of the portfolio that are fitted only if the user names them.
     n_folds : int
         Number of folds, unless the user gives some.
     n_fitted : int or None
@@ -62,6 +67,7 @@ class Preset:
     """
 
     names: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
     n_folds: int = 5
     n_fitted: int | None = None
     n_class_fitted: int | None = None
@@ -110,10 +116,22 @@ PRESETS = {
 }
 
 
-def find_preset(name: str, n_rows: int) -> Preset:
+def find_preset(name: str, n_rows: int, n_columns: int = 0, n_classes: int = 0) -> Preset:
     """The preset of a name for a table of so many rows.
 
     On few rows the fast one fits the kernel, and all folds of two classes or of values; the best one repeats its folds.
+    On wide tables of several classes the balanced one boosts in two of its folds, and looks at fewer columns.
+
+    Parameters
+    ----------
+    name : str
+        The parameter `preset`.
+    n_rows : int
+        Rows of the table.
+    n_columns : int, default=0
+        Columns of a dense table.
+    n_classes : int, default=0
+        Number of classes; 0 for values.
 
     Examples
     --------
@@ -121,8 +139,13 @@ def find_preset(name: str, n_rows: int) -> Preset:
     (None, 2)
     >>> find_preset("best", 500).n_repeats, find_preset("best", 5000).n_repeats
     (3, 1)
+    >>> find_preset("balanced", 5000, 784, 10).n_class_fitted
+    2
     """
     preset = PRESETS[name]
+    is_wide = n_columns >= _WIDE_COLUMNS and n_rows * n_columns >= _WIDE_CELLS
+    if name == "balanced" and is_wide and n_classes > 2:
+        return replace(preset, n_class_fitted=2, boosting={"max_features": 0.1}, left_out=("boosting by code",))
     if name == "best" and n_rows < _MANY_ROWS:
         return replace(preset, n_repeats=_N_REPEATS)
     if name != "fast" or n_rows > _FEW_ROWS:
