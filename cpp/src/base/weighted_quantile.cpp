@@ -37,7 +37,8 @@ double pick(std::vector<WeightedValue>& values, double below, double wanted) {
   std::size_t at = 0;
   while (at + 1 < values.size() && below + values[at].weight < wanted) below += values[at++].weight;
   const bool is_split = below + values[at].weight == wanted && at + 1 < values.size();
-  return is_split ? find_middle_of(values[at].value, values[at + 1].value) : values[at].value;
+  return (is_split ? find_middle_of(values[at].value, values[at + 1].value) : values[at].value) +
+         0.0;
 }
 
 #if defined(COMMITTEE_AVX512)
@@ -118,7 +119,8 @@ double pick(std::vector<double>& values, double below, double wanted) {
   const auto place = static_cast<std::size_t>(rank);
   const double value = select_rank(values, place);
   const bool is_split = below + rank + 1.0 == wanted && rank < last;
-  return is_split ? find_middle_of(value, find_next(values, value, place)) : value;
+  // Of zeros of both signs any may come first; the sum is the positive one.
+  return (is_split ? find_middle_of(value, find_next(values, value, place)) : value) + 0.0;
 }
 
 struct Bracket {
