@@ -279,6 +279,13 @@ class BaselineMember(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: FloatArray | None = None) -> Self:
         """Fit on the rows of positive weight."""
+        self._fit(*self._prepare(X, y, sample_weight))
+        return self
+
+    def _prepare(
+        self, X: NDArray[Any], y: NDArray[Any], sample_weight: FloatArray | None
+    ) -> tuple[NDArray[Any], FloatArray, FloatArray]:
+        """The rows of positive weight, their target as `_fit` takes it, and their weights."""
         counts = np.ones(len(y))
         if sample_weight is not None:
             counts = np.asarray(sample_weight, dtype=np.float64)
@@ -289,8 +296,7 @@ class BaselineMember(BaseEstimator):  # type: ignore[misc]
         if self.classify:
             self.classes_, labels = np.unique(y, return_inverse=True)
             y_true = np.eye(len(self.classes_))[labels]
-        self._fit(X, y_true, counts)
-        return self
+        return X, y_true, counts
 
     def predict_proba(self, X: NDArray[Any]) -> FloatArray:
         """Probability of each class that occurred in training."""
@@ -373,22 +379,28 @@ class LinearMember(BaselineMember):
         ndarray of shape (n_rows, width)
             NaN for rows of no test set.
         """
-        self._tests = tests
-        self.fit(X, y)
-        return self.__dict__.pop("_left_out")  # type: ignore[no-any-return]
+        return self._fit_by_encoding(*self._prepare(X, y, None), tests)
 
     def _fit(self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray) -> None:
+        self._fit_by_encoding(X, y_true, counts, ())
+
+    def _fit_by_encoding(
+        self, X: NDArray[Any], y_true: FloatArray, counts: FloatArray, tests: Sequence[NDArray[np.intp]]
+    ) -> FloatArray:
+        """Fit, and predict the rows of each test set by the others; NaN for the rest."""
         self.encoding_ = fit_encoding(X, counts, self.categories)
         table = self.encoding_.encode(X)
         fit = self._fit_logistic if self.classify else self._fit_ridge
-        self.coef_, self.intercept_ = fit(table, y_true, counts, self.__dict__.pop("_tests", ()))
+        self.coef_, self.intercept_, left_out = fit(table, y_true, counts, tests)
+        return left_out
 
     def _fit_logistic(
         self, table: FloatArray, y_true: FloatArray, counts: FloatArray, tests: Sequence[NDArray[np.intp]]
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         n_classes = y_true.shape[1]
+        left_out = np.full(y_true.shape, np.nan)
         if n_classes == 1:
-            return np.zeros((1, table.shape[1])), np.zeros(1)
+            return np.zeros((1, table.shape[1])), np.zeros(1), left_out
         if self.max_steps >= _MAX_STEPS:
             coef, intercept = _fit_by_scikit_learn(table, y_true, counts, self.max_steps)
         elif n_classes == 2 and table.size * table.shape[1] <= _MAX_NEWTON_WORK:
@@ -402,14 +414,14 @@ class LinearMember(BaselineMember):
             assert n_classes == 2, "of more classes there are more scores"
             scores, both = _leave_out_of_two_classes(table, y_true[:, 1], counts, np.append(coef[0], intercept), tests)
             coef, intercept = both[None, :-1], both[-1:]
-            self._left_out = softmax(np.outer(scores, [-0.5, 0.5]))
-        return (
-            (coef, intercept) if n_classes > 2 else (np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept)
-        )
+            left_out = softmax(np.outer(scores, [-0.5, 0.5]))
+        if n_classes == 2:
+            coef, intercept = np.vstack([-0.5, 0.5]) * coef, np.array([-0.5, 0.5]) * intercept
+        return coef, intercept, left_out
 
     def _fit_ridge(
         self, table: FloatArray, y_true: FloatArray, counts: FloatArray, tests: Sequence[NDArray[np.intp]]
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         n = counts.sum()
         roots, is_plain = np.sqrt(counts), bool((counts == 1.0).all())
         centre = (table if is_plain else table * counts[:, None]).sum(axis=0) / n
@@ -430,10 +442,10 @@ class LinearMember(BaselineMember):
             if score < best:
                 best, chosen = score, penalty
         coef = axes @ (along / (squares + chosen))
+        left_out = np.full(len(rows), np.nan)
         if tests:
-            left_out = _leave_out_of_values(rows, y_true[:, 0] - mean, counts, products, chosen, tests)
-            self._left_out = mean + left_out[:, None]
-        return coef[None, :], np.array([mean - float(centre @ coef)])
+            left_out = mean + _leave_out_of_values(rows, y_true[:, 0] - mean, counts, products, chosen, tests)
+        return coef[None, :], np.array([mean - float(centre @ coef)]), left_out[:, None]
 
     def _predict_columns(self, X: NDArray[Any]) -> FloatArray:
         scores = multiply_rows(self.encoding_.encode(X), self.coef_) + self.intercept_
