@@ -130,7 +130,7 @@ def count_models(model: Any) -> set[int]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best preset with few folds and rounds."""
     preset = replace(PRESETS["best"], n_folds=3, network_repeats=2, rounds=(10,))
-    monkeypatch.setattr("committee.automatic.base.find_preset", lambda name, n_rows: preset)
+    monkeypatch.setattr("committee.automatic.base.find_preset", lambda *table: preset)
 
 
 def test_a_committee_with_a_budget(small: None, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ FEW = ("extra trees", "linear", "boosting")
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best preset with few models, in few folds, on few rows."""
     preset = replace(PRESETS["best"], names=FEW, n_folds=3, n_trees=20, rounds=(30,), has_slow=False)
-    monkeypatch.setattr("committee.automatic.base.find_preset", lambda name, n_rows: preset)
+    monkeypatch.setattr("committee.automatic.base.find_preset", lambda *table: preset)
     monkeypatch.setattr(stacked_member, "_MIN_ROWS", 300)
     monkeypatch.setattr(portfolio_fits, "_MIN_PARALLEL_ROWS", 100)
 
