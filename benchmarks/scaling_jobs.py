@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks import forest_jobs, inspection_jobs
-from benchmarks.boosting_jobs import score_model
+from benchmarks.boosting_jobs import make_model, score_model
 from benchmarks.data import Problem
 from benchmarks.report import OURS
-from committee.cli.bench.contenders import PEERS, make_adaboost, make_boosting, make_forest
+from committee.cli.bench.contenders import PEERS, make_adaboost, make_forest
 
 ADABOOST, SHAPLEY = "AdaBoostClassifier", "Shapley values"
 SKLEARN = "scikit-learn"
-BOOSTERS = (OURS, "LightGBM", "LightGBM quantised", "XGBoost", SKLEARN)
+#: The fastest first; scikit-learn and CatBoost do not fit the larger tables.
+BOOSTERS = (OURS, "LightGBM", "LightGBM quantised", "XGBoost", "hessboost", SKLEARN, "CatBoost")
+SLOW_BOOSTERS = (SKLEARN, "CatBoost")
 EXPLAINERS = (OURS, "LightGBM", "XGBoost")
 TEST_ROWS, PREDICTED_ROWS, EXPLAINED_ROWS = 20_000, 100_000, 5_000
 MANY_ROWS, WARM_UP_ROWS = 500_000, 1_000
@@ -62,16 +64,17 @@ class Work:
 
     def list_contenders(self) -> list[str]:
         """The libraries that are installed and fit the model; the larger tables are left to the faster ones."""
-        named = {"boosting": BOOSTERS[: 4 if self.rows > MANY_ROWS else 5], SHAPLEY: EXPLAINERS}
-        chosen = named.get(self.family, (OURS, SKLEARN))
-        return [who for who in chosen if find_spec(PEERS[who.removesuffix(" quantised")]) is not None]
+        boosters = [who for who in BOOSTERS if self.rows <= MANY_ROWS or who not in SLOW_BOOSTERS]
+        chosen = {"boosting": boosters, SHAPLEY: EXPLAINERS}.get(self.family, (OURS, SKLEARN))
+        packages = {**PEERS, "hessboost": "hessboost"}
+        return [who for who in chosen if find_spec(packages[who.removesuffix(" quantised")]) is not None]
 
     def make_model(self, contender: str, threads: int) -> Any:
         """A model of the library, not fitted."""
         if self.family == ADABOOST:
             return make_adaboost(contender, self.trees, threads)
         if self.leaves:
-            return make_boosting(contender, self.trees, self.leaves, threads, TASKS[self.table] != "values")
+            return make_model(contender, TASKS[self.table], self.trees, self.leaves, threads)
         return make_forest(contender, self.family, {"n_estimators": self.trees}, threads)
 
 
