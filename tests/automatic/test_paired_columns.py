@@ -18,7 +18,7 @@ from committee.automatic.presets import PRESETS, find_preset
 from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
-from committee.exceptions import ParameterError
+from committee.exceptions import ModelFileError, ParameterError
 
 NAMES = ["boosting of pairs", "extra trees of pairs"]
 RNG = np.random.default_rng(0)
@@ -92,6 +92,15 @@ def test_members_of_pairs(classify: bool, tmp_path: Path) -> None:
     save(model, tmp_path / "model")
     np.testing.assert_array_equal(getattr(load(tmp_path / "model"), predict)(X), wanted)
     np.testing.assert_allclose(getattr(model.predictor(), predict)(X), wanted, rtol=0, atol=1e-10)
+
+
+def test_a_file_with_pairs_of_other_columns_is_refused(tmp_path: Path) -> None:
+    model = fit(portfolio=NAMES[1:], n_jobs=1)
+    for member in (one for one in model.estimators_ if isinstance(one, PairedMember)):
+        member.pairs.numbers[-1] = X.shape[1]
+    save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError, match="pairs are of columns of the table"):
+        load(tmp_path / "model")
 
 
 def test_one_split_sees_a_difference() -> None:

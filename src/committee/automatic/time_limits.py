@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from committee.automatic.kernel_member import FoldKernelMember
+from committee.automatic.kernel_member import KernelMember
 
 if TYPE_CHECKING:
     from committee.automatic.portfolio import PortfolioEntry
@@ -182,12 +182,13 @@ def has_time(
     now, least = time.perf_counter(), min(spent[1:], default=0.0)
     if entry.source in _LEAST_PARTS:
         return now + _LEAST_PARTS[entry.source] * least <= deadline
+    in_folds = n_fits > 1 or entry.source == "bags"
+    if isinstance(estimator, KernelMember) and in_folds and now <= deadline:
+        # A sample has fewer landmarks.
+        training.fit_member(clone(estimator), None, params)
+        after = time.perf_counter()
+        return after + n_fits * (after - now) <= deadline
     if entry.source == "bags" and now <= deadline:
-        if isinstance(estimator, FoldKernelMember):
-            # A sample has fewer landmarks.
-            training.fit_member(clone(estimator), None, params)
-            after = time.perf_counter()
-            return after + n_fits * (after - now) <= deadline
         epoch, rest = _time_epochs(estimator, training, params)
         return time.perf_counter() + n_fits * (rest + _MIN_EPOCHS * epoch) <= deadline
     if now > deadline or entry.estimator is not None or training.n_rows < _FEW_ROWS:

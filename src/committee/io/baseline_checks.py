@@ -146,6 +146,9 @@ def _check_pairs(pairs: Any) -> None:
 
 def _check_paired(member: Any) -> None:
     require(is_a(member.pairs, "ColumnPairs") and hasattr(member.model, "predict"), "pairs of columns have a model")
+    n_features = getattr(member.model, "n_features_in_", None)
+    known = is_count(n_features) and member.pairs.numbers.max() < n_features - member.pairs.n_added
+    require(known, "pairs are of columns of the table")
 
 
 def _check_stack(member: Any) -> None:
