@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 
 from committee.cli.bench.machine import QUIET, describe_machine, list_cores, measure_load, occupy_core
 
-__all__ = ["QUIET", "describe_machine", "list_cores", "measure_load", "occupy_core", "show_machine", "show_peer"]
+__all__ = [
+    "QUIET",
+    "describe_machine",
+    "list_cores",
+    "measure_load",
+    "name_processor",
+    "occupy_core",
+    "show_machine",
+    "show_peer",
+]
+
+
+def name_processor() -> str:
+    """The kind of processor as Linux names it, also on Windows and macOS: pages of results are called by it."""
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
 
 
 def show_machine() -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import platform
 import sys
 import time
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import measure_load, show_machine
+from benchmarks.machine import measure_load, name_processor, show_machine
 from committee import _core
 
 N_ROWS = 50_000
@@ -218,7 +217,7 @@ def main() -> None:
         print(f"{title:42} {found[0].on if found else 0:6.2f} s; without: {ratios}", flush=True)
         timings += found
     if options.write:
-        (options.out / f"routes_{platform.machine()}.md").write_text(render_page(machine, timings), encoding="utf-8")
+        (options.out / f"routes_{name_processor()}.md").write_text(render_page(machine, timings), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import list_cores, measure_load, show_machine
+from benchmarks.machine import list_cores, measure_load, name_processor, show_machine
 from benchmarks.report import OURS, RESULTS
 from benchmarks.scaling_jobs import ADABOOST, SHAPLEY, Outcome, Work, run_jobs, write_table
 
@@ -142,8 +141,7 @@ def main() -> None:
     cores = len(list_cores())
     threads = tuple(options.threads or (n for n in THREADS if n <= cores))
     works = choose_works(options.only, options.most_rows)
-    processor = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-    path = RESULTS / f"scaling_{processor}.md"
+    path = RESULTS / f"scaling_{name_processor()}.md"
     write_page(threads, works, path, anew=not options.only)
     print(f"written: {path}")
 

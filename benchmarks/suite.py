@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.machine import QUIET, describe_machine, measure_load
+from benchmarks.machine import QUIET, describe_machine, measure_load, name_processor
 from benchmarks.measure import Outcome, run_in_turns
 from benchmarks.report import RESULTS, Case, Claim, Report
 
@@ -64,5 +63,5 @@ def run_suite(
     report = make_report(name, describe_machine(), load, arguments.quick, chosen, outcomes, [] if words else claims)
     folder = arguments.out or (None if arguments.quick or words else RESULTS)
     if folder is not None:
-        report.write(folder, f"{name}_{platform.machine()}")
+        report.write(folder, f"{name}_{name_processor()}")
     print(report.render())

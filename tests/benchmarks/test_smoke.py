@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import committee
 from benchmarks import routes
+from benchmarks.machine import name_processor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ def test_a_quick_run_yields_the_table(tmp_path: Path) -> None:
     command = [sys.executable, "benchmarks/trees.py", "--quick", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    name = f"trees_{platform.machine()}"
+    name = f"trees_{name_processor()}"
     page, data = (tmp_path / f"{name}.md").read_text(), json.loads((tmp_path / f"{name}.json").read_text())
     assert page in done.stdout
     assert data["quick"]
