@@ -178,12 +178,28 @@ def test_the_balanced_preset_fits_less_to_wide_tables_of_several_classes(
     model.fit(csr_matrix(wide) if is_sparse else wide, labels)
     boosted = [member for member in model.estimators_ if hasattr(member, "models")]
     assert ({len(member.models) for member in boosted} == {2}) == expected
-    assert ({one.max_features for member in boosted for one in member.models} == {0.1}) == expected
+    assert ({one.colsample_bytree for member in boosted for one in member.models} == {0.2}) == expected
     found = find_preset(preset, 200, 0 if is_sparse else n_columns, n_classes)
     names = {entry.name for entry in choose_entries(None, None, 200, n_classes=n_classes, preset=found)}
     assert ("boosting by code" in names) == (not expected)
     by_name = choose_entries(["boosting by code"], None, 200, n_classes=n_classes, preset=found)
     assert [entry.name for entry in by_name] == ["boosting by code"]
+
+
+def test_boosting_of_wide_tables_of_several_classes_draws_columns_for_a_tree() -> None:
+    for preset, n_columns, n_classes, drawn in (
+        ("fast", 500, 3, 0.2),
+        ("balanced", 500, 3, 0.2),
+        ("best", 500, 3, 1.0),
+        ("fast", 500, 2, 1.0),
+        ("fast", 99, 3, 1.0),
+    ):
+        found = find_preset(preset, 5000, n_columns, n_classes)
+        context = FitContext(n_classes, [], 2, False, False, 1, 0, preset=found)
+        member = context.make_member(next(e for e in PORTFOLIO if e.name == "boosting"), 1)
+        assert member.colsample_bytree == drawn
+        assert (member.max_features is None) == (drawn < 1.0)
+        assert found.boosting.get("max_leaf_nodes") == (16 if preset == "fast" else None)
 
 
 def test_a_row_of_weight_zero_does_not_count_for_the_size_of_the_table() -> None:

@@ -13,8 +13,9 @@ _MANY_ROWS, _N_REPEATS = 2000, 3
 """Rows below which the best preset divides the table so often into folds for all members, not for a network alone: a
 mean of more models varies less, and there is time for it."""
 _WIDE_COLUMNS, _WIDE_CELLS = 100, 500_000
-"""Columns and cells from which the balanced preset fits less to more than two classes: each round of boosting grows a
-tree a class, and looks at all columns."""
+"""Columns and cells from which less is fitted to more than two classes: each round of boosting grows a tree a class."""
+_DRAWN: dict[str, Any] = {"max_features": None, "colsample_bytree": 0.2}
+"""Of boosting there: histograms are made of the columns of a tree alone."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def find_preset(name: str, n_rows: int, n_columns: int = 0, n_classes: int = 0) 
     """The preset of a name for a table of so many rows.
 
     On few rows the fast one fits the kernel, and all folds of two classes or of values; the best one repeats its folds.
-    On wide tables of several classes the balanced one boosts in two of its folds, and looks at fewer columns.
+    On wide tables of several classes boosting looks at fewer columns, and the balanced one boosts in two of its folds.
 
     Parameters
     ----------
@@ -144,8 +145,10 @@ def find_preset(name: str, n_rows: int, n_columns: int = 0, n_classes: int = 0) 
     """
     preset = PRESETS[name]
     is_wide = n_columns >= _WIDE_COLUMNS and n_rows * n_columns >= _WIDE_CELLS
-    if name == "balanced" and is_wide and n_classes > 2:
-        return replace(preset, n_class_fitted=2, boosting={"max_features": 0.1}, left_out=("boosting by code",))
+    if is_wide and n_classes > 2 and name != "best":
+        preset = replace(preset, boosting={**preset.boosting, **_DRAWN})
+        if name == "balanced":
+            preset = replace(preset, n_class_fitted=2, left_out=("boosting by code",), linear_steps=50)
     if name == "best" and n_rows < _MANY_ROWS:
         return replace(preset, n_repeats=_N_REPEATS)
     if name != "fast" or n_rows > _FEW_ROWS:
