@@ -68,6 +68,9 @@ class LeafRows {
  public:
   virtual ~LeafRows() = default;
 
+  // The columns that the next tree may look at, before its root is opened. Returns the layout of
+  // the histograms, until the next choice.
+  virtual const RecordLayout& choose_columns(const ColumnChoice& choice) = 0;
   // Makes the words of a tree; all rows that it is grown from are in the root, whose histogram is
   // written.
   virtual RootSums open_root(const TreeStart& start, i64* histogram) = 0;

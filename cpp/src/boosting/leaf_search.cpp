@@ -74,7 +74,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
 }
 
 ColumnView BoostingGrower::describe_column(u32 feature) const {
-  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnEncoding& encoding = layout_->encoding(feature);
   const ColumnBins& bins = bins_[feature];
   ColumnView view;
   view.feature = feature;
@@ -143,14 +143,14 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
   for (std::size_t bundle = begin; bundle < end; ++bundle) {
     complete_bundle(pair, bundle);
     const std::vector<u32>& features = bundle_features_[bundle];
-    const bool listed = bundle >= layout_.n_byte_bundles() && bundle < layout_.n_bundles();
+    const bool listed = bundle >= layout_->n_byte_bundles() && bundle < layout_->n_bundles();
     for (int k = 0; listed && k < 2; ++k)
       if (pair.searched[k]) add_up_slots(*pair.leaves[k], bundle, sums[k]);
     for (std::size_t f = 0; f < features.size(); ++f)
       for (int k = 0; k < 2; ++k) {
         if (!pair.searched[k] || (!pair.chosen[k].empty() && pair.chosen[k][features[f]] == 0))
           continue;
-        if (listed && is_hopeless(sums[k], layout_.slot_starts(bundle), f, *searches[k], found[k]))
+        if (listed && is_hopeless(sums[k], layout_->slot_starts(bundle), f, *searches[k], found[k]))
           continue;
         search_feature(*pair.leaves[k], features[f], *searches[k], found[k]);
       }
@@ -172,7 +172,7 @@ bool BoostingGrower::is_hopeless(const SlotSums& sums, const u32* starts, std::s
 // The sums of the slots before each slot of a bundle, of the last words if there are several. Most
 // columns have few slots: a loop over each of them would take longer than one over all.
 void BoostingGrower::add_up_slots(const OpenLeaf& leaf, std::size_t bundle, SlotSums& sums) const {
-  const auto [first, last] = layout_.entries_of(bundle);
+  const auto [first, last] = layout_->entries_of(bundle);
   const i64* word = leaf.histogram + first * width_ + width_ - 1;
   i64 sum = sums[0] = 0;
   for (std::size_t slot = 1; slot <= last - first; ++slot, word += width_)
@@ -180,8 +180,8 @@ void BoostingGrower::add_up_slots(const OpenLeaf& leaf, std::size_t bundle, Slot
 }
 
 void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) const {
-  if (bundle >= layout_.n_bundles()) return;
-  const auto [first, last] = layout_.entries_of(bundle);
+  if (bundle >= layout_->n_bundles()) return;
+  const auto [first, last] = layout_->entries_of(bundle);
   const std::size_t begin = first * width_, n = (last - first) * width_;
   i64* const histogram = pair.leaves[0]->histogram + begin;
   for (const i64* part : pair.parts) add_entries(part + begin, n, histogram);
@@ -194,7 +194,7 @@ ColumnView BoostingGrower::view_column(const OpenLeaf& leaf, u32 feature, Column
     rows_.sum_levels(leaf.rows, feature, room.levels);
     view.histogram = room.levels.data();
   } else {
-    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room.bins);
+    view.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.total, room.bins);
   }
   return view;
 }
@@ -213,8 +213,8 @@ void BoostingGrower::find_totals(const Siblings& pair) const {
   const auto add = [&](const i64* words) {
     for (u32 k = 0; k < width_; ++k) first[k] += words[k];
   };
-  if (layout_.n_byte_bundles() > 0) {
-    for (std::size_t bin = 0; bin < layout_.entries_per_bundle(); ++bin) {
+  if (layout_->n_byte_bundles() > 0) {
+    for (std::size_t bin = 0; bin < layout_->entries_per_bundle(); ++bin) {
       add(pair.leaves[0]->histogram + bin * width_);
       for (const i64* part : pair.parts) add(part + bin * width_);
     }
@@ -227,7 +227,7 @@ void BoostingGrower::find_totals(const Siblings& pair) const {
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
                                     BoostSplit& best) const {
-  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnEncoding& encoding = layout_->encoding(feature);
   const ColumnBins& bins = bins_[feature];
   std::vector<i64> room;
   VectorColumn column{feature, encoding.n_bins, encoding.has_missing, bins.categorical, nullptr};
@@ -236,7 +236,7 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSea
     rows_.sum_levels(leaf.rows, feature, room);
     column.histogram = room.data();
   } else {
-    column.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.totals, room);
+    column.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.totals, room);
   }
   search.scan(column, best);
 }
@@ -259,7 +259,7 @@ void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64
 // split alike, they draw the same.
 std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
   const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
-  if (!draws && !leaf.groups && tree_features_.size() == bins_.size()) return {};
+  if (!draws && !leaf.groups) return {};  // other columns are in no bundle
   std::vector<u32> features = tree_features_;
   draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
   if (plan_->symmetric) {

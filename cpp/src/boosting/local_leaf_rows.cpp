@@ -42,7 +42,8 @@ LocalLeafRows::LocalLeafRows(const SharedRows& shared, Records& records, u32 wid
       records_(records),
       width_(width),
       n_threads_(n_threads),
-      n_entries_(records.layout().n_entries() * width) {
+      most_entries_(records.layout().n_entries() * width),
+      n_entries_(records.chosen_layout().n_entries() * width) {
   if (width_ > 1) vectors_ = VectorWords(shared.data->n_rows, width - 1);
   const std::vector<u32>& weights = shared.weights->values;
   if (std::count(weights.begin(), weights.end(), 0u) == 0) {
@@ -55,7 +56,7 @@ LocalLeafRows::LocalLeafRows(const SharedRows& shared, Records& records, u32 wid
   }
   for (int t = 1; t < n_threads; ++t)
     thread_histograms_.push_back(
-        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, most_entries_)).data());
 }
 
 void LocalLeafRows::choose_all_rows() {
@@ -86,7 +87,7 @@ void LocalLeafRows::reserve_rows() {
 }
 
 std::size_t LocalLeafRows::bytes() const {
-  return thread_histograms_.size() * n_entries_ * sizeof(i64) + vectors_.bytes() +
+  return thread_histograms_.size() * most_entries_ * sizeof(i64) + vectors_.bytes() +
          (rows_.size() + scratch_.size() + held_out_.size() + out_scratch_.size()) *
              sizeof(RowItem) +
          residuals_.size() * sizeof(double);
@@ -113,6 +114,12 @@ u64 LocalLeafRows::sum_row_weights(std::span<const RowItem> rows) const {
   u64 weight = 0;
   for (const RowItem& item : rows) weight += values[item.row];
   return weight;
+}
+
+const RecordLayout& LocalLeafRows::choose_columns(const ColumnChoice& choice) {
+  records_.choose_columns(choice, n_threads_);
+  n_entries_ = records_.chosen_layout().n_entries() * width_;
+  return records_.chosen_layout();
 }
 
 // --- the root ---------------------------------------------------------------------------------
@@ -150,7 +157,7 @@ std::size_t LocalLeafRows::count_blocks() const {
 i64* LocalLeafRows::part_histogram(std::size_t part) {
   while (thread_histograms_.size() <= part)
     thread_histograms_.push_back(
-        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, most_entries_)).data());
   return thread_histograms_[part];
 }
 

@@ -30,6 +30,8 @@ class LocalLeafRows final : public LeafRows {
   std::size_t bytes() const;
   const Records& records() const { return records_; }
 
+  const RecordLayout& choose_columns(const ColumnChoice& choice) override;
+  std::size_t n_entries() const { return n_entries_; }
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
   StepRules step_rules() const override;
@@ -104,7 +106,8 @@ class LocalLeafRows final : public LeafRows {
   Records& records_;
   const u32 width_;
   const int n_threads_;
-  const std::size_t n_entries_;  // words of a histogram
+  const std::size_t most_entries_;  // words of a histogram of all columns
+  std::size_t n_entries_;           // and of those at hand
   VectorWords vectors_;
   std::size_t n_rows_ = 0, n_held_out_ = 0;
   bool all_ = true;  // no sample was chosen

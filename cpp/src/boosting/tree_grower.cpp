@@ -15,20 +15,21 @@ namespace {
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 // Gradients that are updated incrementally have finer steps.
 constexpr double kLeastGainIncremental = 1.0;
+// Where the root's histogram would be updated, records of drawn columns cost its sum in addition.
+constexpr double kIncrementalShare = 0.5;
 
 }  // namespace
 
 BoostingGrower::BoostingGrower(const GrowerTable& table, LeafRows& rows,
                                const BoostingParams& params, u32 n_scores, int n_threads)
     : bins_(*table.bins),
-      layout_(*table.layout),
+      table_layout_(*table.layout),
       weights_(*table.weights),
       rows_(rows),
       params_(params),
       n_scores_(n_scores),
       n_threads_(n_threads),
-      width_(n_scores > 1 ? n_scores + 1 : 1),
-      n_entries_(layout_.n_entries() * width_) {
+      width_(n_scores > 1 ? n_scores + 1 : 1) {
   if (!params.interaction_groups.empty()) {
     const std::size_t words = (params.interaction_groups.size() + 63) / 64;
     feature_groups_.assign(bins_.size(), std::vector<u64>(words, 0));
@@ -36,10 +37,38 @@ BoostingGrower::BoostingGrower(const GrowerTable& table, LeafRows& rows,
       for (const u32 f : params.interaction_groups[g])
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
   }
-  bundle_features_.resize(layout_.n_bundles() + 1);
-  for (u32 f = 0; f < bins_.size(); ++f) {
-    if (layout_.encoding(f).bundle != ColumnEncoding::kNoBundle) {
-      bundle_features_[layout_.encoding(f).bundle].push_back(f);
+}
+
+// The features of the tree at hand, and where their histograms are.
+void BoostingGrower::draw_tree_features() {
+  tree_features_.resize(bins_.size());
+  std::iota(tree_features_.begin(), tree_features_.end(), 0u);
+  draw_features(tree_features_, params_.colsample_tree, 0, 0);
+  const double share = params_.compact_share * (plan_->incremental ? kIncrementalShare : 1.0);
+  const RecordLayout* const layout =
+      &rows_.choose_columns({tree_features_, share, plan_->incremental});
+  const bool all = tree_features_.size() == bins_.size();
+  if (all && all_features_) return;  // as before
+  all_features_ = all;
+  layout_ = layout;
+  n_entries_ = layout_->n_entries() * width_;
+  list_bundles();
+  // Trees of as many features need no more than this.
+  const bool compact = layout_ != &table_layout_;
+  const std::size_t most = compact ? tree_features_.size() * layout_->bundle_step() : SIZE_MAX;
+  const std::size_t size = std::min(table_layout_.n_entries(), most) * width_;
+  if (size <= histogram_size_) return;
+  histograms_.clear();
+  free_histograms_.clear();
+  histogram_size_ = size;
+}
+
+void BoostingGrower::list_bundles() {
+  for (std::vector<u32>& features : bundle_features_) features.clear();
+  bundle_features_.resize(layout_->n_bundles() + 1);
+  for (const u32 f : tree_features_) {
+    if (layout_->encoding(f).bundle != ColumnEncoding::kNoBundle) {
+      bundle_features_[layout_->encoding(f).bundle].push_back(f);
     } else if (bins_[f].wide) {
       bundle_features_.back().push_back(f);
     }
@@ -90,9 +119,7 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   node_gains_.clear();
   node_leaves_.clear();
   leaves_.clear();
-  tree_features_.resize(bins_.size());
-  std::iota(tree_features_.begin(), tree_features_.end(), 0u);
-  draw_features(tree_features_, params_.colsample_tree, 0, 0);
+  draw_tree_features();
 
   std::unique_ptr<OpenLeaf> root = open_root();
   const std::size_t most_leaves =
@@ -159,7 +186,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(LeafQueue& queue) 
 void BoostingGrower::close(const OpenLeaf& leaf) {
   if (leaf.expanded) unsplit_.push_back(leaf.rows);  // ahead of time, and in vain
   leaves_.push_back(leaf);
-  if (plan_->incremental) collect_histograms(leaf, leaves_.back().kept_histograms);
+  if (keeps_histograms()) collect_histograms(leaf, leaves_.back().kept_histograms);
 }
 
 // The histogram of a leaf, or those of the children among which it was divided ahead of time.
@@ -231,7 +258,7 @@ LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
 
 // Whether the children of a leaf are searched, or their histograms kept.
 bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
-  return plan_->incremental || (!last && leaf.depth + 1 < find_max_depth());
+  return keeps_histograms() || (!last && leaf.depth + 1 < find_max_depth());
 }
 
 // Splits the rows of some leaves and looks for the best splits of their children. Returns whether
@@ -367,7 +394,7 @@ BoostingGrower::OpenLeaf* BoostingGrower::pass_histograms(OpenLeaf& leaf, const 
   const bool left_first = built ? leaf.partition.built == Side::left : left.n_rows <= right.n_rows;
   OpenLeaf& first = left_first ? left : right;
   OpenLeaf& second = left_first ? right : left;
-  if (!may_split(first) && !may_split(second) && !plan_->incremental) {
+  if (!may_split(first) && !may_split(second) && !keeps_histograms()) {
     return_histogram(leaf.histogram);
     return_histogram(built);
     return nullptr;
@@ -443,12 +470,12 @@ GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
 }
 
 std::size_t BoostingGrower::bytes() const {
-  return histograms_.size() * n_entries_ * sizeof(i64);
+  return histograms_.size() * histogram_size_ * sizeof(i64);
 }
 
 i64* BoostingGrower::borrow_histogram() {
   if (free_histograms_.empty()) {
-    histograms_.emplace_back(std::max<std::size_t>(1, n_entries_));
+    histograms_.emplace_back(histogram_size_);
     return histograms_.back().data();
   }
   i64* histogram = free_histograms_.back();

@@ -48,8 +48,9 @@ class BoostingGrower {
   const std::vector<u32>& split_bins() const { return split_bins_; }
   std::size_t bytes() const;
   // Where words are updated from tree to tree, so is the histogram of the root: summed up once, and
-  // changed by what the words of each leaf's rows were changed by (words without a hessian).
-  void sum_root();
+  // changed by what the words of each leaf's rows were changed by (words without a hessian). Where
+  // trees have columns of their own it is summed up anew.
+  void forget_root() { root_known_ = false; }
   void update_root(std::span<const i64> changes);
   const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
@@ -75,8 +76,14 @@ class BoostingGrower {
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
   struct QueuedLeaves;
 
+  void draw_tree_features();
+  void list_bundles();
+  bool keeps_histograms() const {  // of all leaves, for the next root
+    return plan_->incremental && layout_ == &table_layout_;
+  }
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_incremental_root();
+  void sum_root(i64* histogram);
   void describe_root(OpenLeaf& root, const RootSums& sums);
   NodeFacts describe_node(const OpenLeaf& leaf) const {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper, tree_number_, leaf.key};
@@ -160,27 +167,31 @@ class BoostingGrower {
   i64* borrow_histogram();
   void return_histogram(i64*& histogram);
   void drop_histogram(i64*& histogram) {  // of a leaf that will not be split
-    if (!plan_->incremental) return_histogram(histogram);
+    if (!keeps_histograms()) return_histogram(histogram);
   }
   void reclaim_histograms();
 
   const std::vector<ColumnBins>& bins_;
-  const RecordLayout& layout_;
+  const RecordLayout& table_layout_;  // of all columns
   const WeightFacts& weights_;
   LeafRows& rows_;
   const BoostingParams& params_;
   const u32 n_scores_;
   const int n_threads_;
-  const u32 width_;              // words of an entry
-  const std::size_t n_entries_;  // words of a node
+  const u32 width_;  // words of an entry
   std::vector<AlignedBuffer<i64>> histograms_;
+  std::size_t histogram_size_ = 0;     // of each, in words
   AlignedBuffer<i64> root_histogram_;  // updated incrementally
   i64 root_total_ = 0;
+  bool root_known_ = false;
   std::vector<i64*> free_histograms_;
   std::vector<std::vector<u64>> feature_groups_;
-  std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
 
   // Of the tree at hand.
+  const RecordLayout* layout_ = nullptr;           // of the columns that it looks at
+  std::size_t n_entries_ = 0;                      // words of a node
+  bool all_features_ = false;                      // none of its features was left out
+  std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
   std::span<const SearchPlan> scores_;
   const SearchPlan* plan_ = nullptr;  // of the first score
   u32 first_score_ = 0;
