@@ -117,7 +117,7 @@ u64 LocalLeafRows::sum_row_weights(std::span<const RowItem> rows) const {
 }
 
 const RecordLayout& LocalLeafRows::choose_columns(const ColumnChoice& choice) {
-  records_.choose_columns(choice, n_threads_);
+  records_.choose_columns(choice, sample_, n_threads_);
   n_entries_ = records_.chosen_layout().n_entries() * width_;
   return records_.chosen_layout();
 }

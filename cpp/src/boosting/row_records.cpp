@@ -16,7 +16,9 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kCopyRows = 1024;
+constexpr std::size_t kCopyEights = 128;  // of rows, of a task
+// Of a sample with a row for so many, nearly all eights have some.
+constexpr std::size_t kLeastDense = 4;
 constexpr std::size_t kJoinedRows = std::size_t{1} << 16;  // of a task
 
 // The bin that most of the first rows have.
@@ -198,7 +200,7 @@ Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Opti
   chosen_ = options.draws ? layout_->select({}, 1.0) : nullptr;
   if (!chosen_) chosen_ = layout_;
   lay_out();
-  copy_bytes(n_threads);
+  copy_bytes({}, n_threads);
   if (!options.draws) sources_ = nullptr;
 }
 
@@ -208,7 +210,7 @@ Records::Records(const BinnedMatrix& data, std::shared_ptr<const RecordLayout> l
   words_ = layout_->words();
   find_sources(find_joint_codes(data, *layout_));
   lay_out();
-  copy_bytes(n_threads);
+  copy_bytes({}, n_threads);
   sources_ = nullptr;
 }
 
@@ -264,7 +266,8 @@ std::set<std::string> list_combinations(const BinnedMatrix& data, const RowWeigh
   return found;
 }
 
-void Records::choose_columns(const ColumnChoice& choice, int n_threads) {
+void Records::choose_columns(const ColumnChoice& choice, std::span<const u32> sample,
+                             int n_threads) {
   std::shared_ptr<const RecordLayout> some = layout_->select(choice.columns, choice.most_share);
   if (!some && chosen_ == layout_) return;
   if (!sources_) find_sources(find_joint_codes(*data_, *layout_));
@@ -272,7 +275,9 @@ void Records::choose_columns(const ColumnChoice& choice, int n_threads) {
   for (std::size_t row = 0; row < words.size(); ++row) words[row] = word(row);
   chosen_ = some ? std::move(some) : layout_;
   lay_out();
-  copy_bytes(n_threads);
+  // Records of all columns serve later trees, too, and words that are kept those of all rows.
+  const bool all = chosen_ == layout_ || choice.keeps_words;
+  copy_bytes(all ? std::span<const u32>() : sample, n_threads);
   if (choice.keeps_words) write_words(0, n_rows_, words.data());
 }
 
@@ -315,7 +320,7 @@ void Records::find_sources(std::vector<std::vector<u8>> joint_codes) {
   sources_ = std::make_shared<const Sources>(std::move(sources));
 }
 
-void Records::copy_bytes(int n_threads) {
+void Records::copy_bytes(std::span<const u32> sample, int n_threads) {
   const std::size_t n_bundles = chosen_->n_byte_bundles();
   std::vector<const u8*> sources(n_bundles);
   std::vector<const ColumnEncoding*> remapped(n_bundles);
@@ -323,17 +328,20 @@ void Records::copy_bytes(int n_threads) {
     sources[bundle] = sources_->bytes[chosen_->origin(bundle)];
     remapped[bundle] = sources_->remapped[chosen_->origin(bundle)];
   }
-  parallel_for((n_rows_ + kCopyRows - 1) / kCopyRows, n_threads, [&](std::size_t task) {
-    const std::size_t last = std::min(n_rows_, (task + 1) * kCopyRows);
-    for (BundleBlock& block : blocks_) {
-      for (std::size_t begin = task * kCopyRows; begin < last; begin += 64) {
-        const std::size_t end = std::min(last, begin + 64);
-        for (std::size_t row = begin; row < end; row += 8)
-          copy_eight_rows(block, sources.data() + block.first_bundle,
-                          remapped.data() + block.first_bundle, row,
-                          std::min<std::size_t>(8, end - row));
+  std::vector<u32> eights;  // of rows; empty: all
+  const bool few = sample.size() * kLeastDense < n_rows_;
+  for (std::size_t i = 0; few && i < sample.size(); ++i)
+    if (eights.empty() || eights.back() != sample[i] / 8) eights.push_back(sample[i] / 8);
+  const std::size_t n_eights = eights.empty() ? (n_rows_ + 7) / 8 : eights.size();
+  parallel_for((n_eights + kCopyEights - 1) / kCopyEights, n_threads, [&](std::size_t task) {
+    const std::size_t last = std::min(n_eights, (task + 1) * kCopyEights);
+    for (BundleBlock& block : blocks_)
+      for (std::size_t k = task * kCopyEights; k < last; ++k) {
+        const std::size_t row = 8 * (eights.empty() ? k : eights[k]);
+        copy_eight_rows(block, sources.data() + block.first_bundle,
+                        remapped.data() + block.first_bundle, row,
+                        std::min<std::size_t>(8, n_rows_ - row));
       }
-    }
   });
 }
 

@@ -51,7 +51,8 @@ class Records {
   Records& operator=(const Records&) = delete;
   const RecordLayout& layout() const { return *layout_; }         // of all columns
   const RecordLayout& chosen_layout() const { return *chosen_; }  // of those in the records
-  void choose_columns(const ColumnChoice& choice, int n_threads);
+  // `sample`: the rows whose bins will be read, ascending; empty: all of them.
+  void choose_columns(const ColumnChoice& choice, std::span<const u32> sample, int n_threads);
   std::size_t bytes() const;
   const WordPlan& words() const { return words_; }
   // Other weights for the next trees; words are of 8 bytes.
@@ -78,7 +79,7 @@ class Records {
   struct Sources;
   void lay_out();
   void find_sources(std::vector<std::vector<u8>> joint_codes);
-  void copy_bytes(int n_threads);
+  void copy_bytes(std::span<const u32> sample, int n_threads);
 
   const BinnedMatrix* data_;
   std::size_t n_rows_ = 0;

@@ -16,7 +16,7 @@ constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 // Gradients that are updated incrementally have finer steps.
 constexpr double kLeastGainIncremental = 1.0;
 // Where the root's histogram would be updated, records of drawn columns cost its sum in addition.
-constexpr double kIncrementalShare = 0.5;
+constexpr double kIncrementalShare = 0.6;
 
 }  // namespace
 
