@@ -89,11 +89,12 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
   bound_ += largest;
 }
 
-// The root's histogram, and its total, from the words of all rows.
+// The root's histogram, where it has one, and its total, from the words of all rows.
 void BoostingGrower::sum_root(i64* histogram) {
   root_total_ = rows_.sum_words(histogram);
-  for (const i64* part : rows_.partial_histograms()) add_entries(part, n_entries_, histogram);
   root_known_ = keeps_histograms();
+  if (!histogram) return;
+  for (const i64* part : rows_.partial_histograms()) add_entries(part, n_entries_, histogram);
   if (!root_known_) return;
   if (root_histogram_.empty())
     root_histogram_ = AlignedBuffer<i64>(std::max<std::size_t>(1, n_entries_));
@@ -102,7 +103,7 @@ void BoostingGrower::sum_root(i64* histogram) {
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root() {
   auto root = std::make_unique<OpenLeaf>();
-  root->histogram = borrow_histogram();
+  if (!sums_columns_) root->histogram = borrow_histogram();
   if (root_known_) {
     std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
   } else {
@@ -110,8 +111,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root(
   }
   root->total = root_total_;
   describe_root(*root, rows_.reopen_root());
-  Siblings alone{{root.get(), nullptr}, {}, !plan_->symmetric};
-  search_pairs({&alone, 1});
+  search_root(*root, {});
   return root;
 }
 

@@ -11,6 +11,8 @@ namespace {
 // Visits of histogram entries (a scan of two nodes counts eight of each) that pay for waking the
 // threads.
 constexpr std::size_t kMinParallelVisits = 15'000;
+// The same of rows that are added to columns of a few leaves.
+constexpr std::size_t kMinParallelUpdates = 30'000;
 // And those that a task has at least.
 constexpr std::size_t kMinTaskVisits = 10'000;
 
@@ -74,7 +76,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
 }
 
 ColumnView BoostingGrower::describe_column(u32 feature) const {
-  const ColumnEncoding& encoding = layout_->encoding(feature);
+  const ColumnEncoding& encoding = table_layout_.encoding(feature);
   const ColumnBins& bins = bins_[feature];
   ColumnView view;
   view.feature = feature;
@@ -128,6 +130,68 @@ void BoostingGrower::search_pairs(std::span<Siblings> pairs) {
   for (const Siblings& pair : pairs)
     for (OpenLeaf* leaf : pair.leaves)
       if (pair.wanted && leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
+}
+
+// Leaves without histograms, each among the few features that it looks at.
+void BoostingGrower::search_columns(std::span<OpenLeaf* const> leaves) {
+  struct Task {
+    std::size_t leaf, begin, end;
+  };
+  std::vector<std::vector<u32>> features(leaves.size());
+  std::vector<std::vector<i64>> words(leaves.size());
+  std::vector<Task> tasks;
+  std::size_t updates = 0;
+  for (const OpenLeaf* leaf : leaves) updates += leaf->n_rows * drawn_per_node_;
+  const bool shared = n_threads_ > 1 && updates > kMinParallelUpdates;
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    const std::vector<u8> chosen = choose_features(*leaves[l]);
+    for (const u32 f : bundle_features_.back())
+      if (chosen.empty() || chosen[f] != 0) features[l].push_back(f);
+    const std::size_t n = features[l].size();
+    const std::size_t at_once = shared ? ColumnSums::kMost : std::max<std::size_t>(1, n);
+    for (std::size_t begin = 0; begin < n; begin += at_once)
+      tasks.push_back({l, begin, std::min(begin + at_once, n)});
+  }
+  const int n_threads = shared ? n_threads_ : 1;
+  parallel_for(leaves.size(), n_threads,
+               [&](std::size_t l) { rows_.copy_words(leaves[l]->rows, words[l]); });
+  std::vector<BoostSplit> found(tasks.size());
+  parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
+    const auto& [l, begin, end] = tasks[t];
+    search_features(*leaves[l], std::span(features[l]).subspan(begin, end - begin), words[l].data(),
+                    found[t]);
+  });
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    BoostSplit& best = leaves[tasks[t].leaf]->best;
+    if (found[t].found() && found[t].beats(best)) best = std::move(found[t]);
+  }
+}
+
+void BoostingGrower::search_features(const OpenLeaf& leaf, std::span<const u32> features,
+                                     const i64* words, BoostSplit& best) const {
+  NodeSearch search(*plan_, describe_node(leaf));
+  ColumnSums sums;
+  std::array<u32, ColumnSums::kMost> some;
+  std::size_t n = 0;
+  const auto search_some = [&] {
+    if (n == 0) return;
+    rows_.sum_columns(leaf.rows, words, std::span(some).first(n), sums);
+    for (std::size_t k = 0; k < n; ++k) {
+      ColumnView view = describe_column(some[k]);
+      view.histogram = sums.of(k);
+      search.scan(view, best);
+    }
+    n = 0;
+  };
+  for (const u32 feature : features) {
+    if (bins_[feature].wide) {
+      search_feature(leaf, feature, search, best);
+      continue;
+    }
+    some[n++] = feature;
+    if (n == some.size()) search_some();
+  }
+  search_some();
 }
 
 // Bundles begin .. end - 1. The parts of the first leaf's histogram are added up; the second leaf's
@@ -193,6 +257,13 @@ ColumnView BoostingGrower::view_column(const OpenLeaf& leaf, u32 feature, Column
   if (bins_[feature].wide) {
     rows_.sum_levels(leaf.rows, feature, room.levels);
     view.histogram = room.levels.data();
+  } else if (sums_columns_) {
+    ColumnSums sums;
+    std::vector<i64> words;
+    rows_.copy_words(leaf.rows, words);
+    rows_.sum_columns(leaf.rows, words.data(), {&feature, 1}, sums);
+    std::copy_n(sums.of(0), std::size(room.bins), room.bins);
+    view.histogram = room.bins;
   } else {
     view.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.total, room.bins);
   }
@@ -241,13 +312,18 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSea
   search.scan(column, best);
 }
 
+// How many a share of so many features is.
+std::size_t BoostingGrower::count_drawn(std::size_t n, double share) {
+  if (share >= 1.0) return n;
+  const double wanted = std::nearbyint(share * static_cast<double>(n));
+  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, std::max<std::size_t>(1, n));
+}
+
 // A share of the features, drawn for a node or a depth; ascending.
 void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
                                    u64 depth) const {
-  const std::size_t n = features.size();
-  const std::size_t wanted = std::max<std::size_t>(
-      1, static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(n))));
-  if (share >= 1.0 || wanted >= n) return;
+  const std::size_t n = features.size(), wanted = count_drawn(n, share);
+  if (wanted >= n) return;
   Rng rng(combine_keys(params_.seed, depth), tree_number_, node, Purpose::column);
   for (std::size_t k = 0; k < wanted; ++k)
     std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);

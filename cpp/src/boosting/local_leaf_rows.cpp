@@ -189,7 +189,7 @@ i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
   HistogramParts parts{histogram, {}};
   n_parts_taken_ = 0;
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* const own = all_ ? take_part(parts) : nullptr;
+    i64* const own = all_ && histogram ? take_part(parts) : nullptr;
     const std::size_t last = n * (block + 1) / n_blocks;
     const std::size_t at_once = width_ > 1 ? kFillVectors : kFillRows;
     for (std::size_t begin = n * block / n_blocks; begin < last; begin += at_once) {
@@ -215,9 +215,11 @@ i64 LocalLeafRows::add_sample(i64* histogram) {
     const std::size_t out_end = n_held_out_ * (block + 1) / n_blocks;
     for (std::size_t i = n_held_out_ * block / n_blocks; i < out_end; ++i)
       held_out_[i] = {out_sample_[i]};
-    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
-    std::fill_n(own, n_entries_, i64{0});
-    records_.add_rows({rows_.data() + begin, 0, end - begin}, words(), own);
+    if (histogram) {
+      i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
+      std::fill_n(own, n_entries_, i64{0});
+      records_.add_rows({rows_.data() + begin, 0, end - begin}, words(), own);
+    }
     for (std::size_t i = begin; i < end; ++i)
       totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
   });

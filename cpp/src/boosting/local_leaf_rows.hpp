@@ -46,6 +46,10 @@ class LocalLeafRows final : public LeafRows {
                   std::vector<u64>& weights) override;
   void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) override;
   void sum_vectors(u32 leaf, std::vector<i64>& totals) override;
+  bool sums_columns() const override { return !shared_.data->entries; }
+  void copy_words(u32 leaf, std::vector<i64>& words) const override;
+  void sum_columns(u32 leaf, const i64* words, std::span<const u32> columns,
+                   ColumnSums& sums) const override;
   std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score, bool all) override;
   std::vector<double> find_middles(std::span<const u32> leaves, u32 score) override;
   void add_values(std::span<const u32> leaves, u32 score, std::span<const double> values) override;

@@ -44,18 +44,25 @@ void BoostingGrower::draw_tree_features() {
   tree_features_.resize(bins_.size());
   std::iota(tree_features_.begin(), tree_features_.end(), 0u);
   draw_features(tree_features_, params_.colsample_tree, 0, 0);
+  const std::size_t n = tree_features_.size();
+  drawn_per_node_ = count_drawn(count_drawn(n, params_.colsample_level), params_.colsample_node);
+  // One-hot columns share bytes.
+  const double n_bytes = static_cast<double>(table_layout_.n_byte_bundles()) *
+                         static_cast<double>(n) / static_cast<double>(bins_.size());
+  sums_columns_ = rows_.sums_columns() && width_ == 1 && !plan_->symmetric && !params_.mixed &&
+                  static_cast<double>(drawn_per_node_) < params_.direct_share * n_bytes;
   const double share = params_.compact_share * (plan_->incremental ? kIncrementalShare : 1.0);
-  const RecordLayout* const layout =
-      &rows_.choose_columns({tree_features_, share, plan_->incremental});
-  const bool all = tree_features_.size() == bins_.size();
+  ColumnChoice choice{tree_features_, share, plan_->incremental};
+  if (sums_columns_) choice.columns = {};  // records hold the words
+  layout_ = &rows_.choose_columns(choice);
+  const bool all = n == bins_.size() && !sums_columns_;
   if (all && all_features_) return;  // as before
   all_features_ = all;
-  layout_ = layout;
   n_entries_ = layout_->n_entries() * width_;
   list_bundles();
   // Trees of as many features need no more than this.
   const bool compact = layout_ != &table_layout_;
-  const std::size_t most = compact ? tree_features_.size() * layout_->bundle_step() : SIZE_MAX;
+  const std::size_t most = compact ? n * layout_->bundle_step() : SIZE_MAX;
   const std::size_t size = std::min(table_layout_.n_entries(), most) * width_;
   if (size <= histogram_size_) return;
   histograms_.clear();
@@ -67,10 +74,11 @@ void BoostingGrower::list_bundles() {
   for (std::vector<u32>& features : bundle_features_) features.clear();
   bundle_features_.resize(layout_->n_bundles() + 1);
   for (const u32 f : tree_features_) {
-    if (layout_->encoding(f).bundle != ColumnEncoding::kNoBundle) {
-      bundle_features_[layout_->encoding(f).bundle].push_back(f);
-    } else if (bins_[f].wide) {
+    if (bins_[f].wide) {
       bundle_features_.back().push_back(f);
+    } else if (table_layout_.encoding(f).bundle != ColumnEncoding::kNoBundle) {
+      const std::size_t place = sums_columns_ ? layout_->n_bundles() : layout_->encoding(f).bundle;
+      bundle_features_[place].push_back(f);
     }
   }
 }
@@ -258,6 +266,7 @@ LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
 
 // Whether the children of a leaf are searched, or their histograms kept.
 bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
+  if (sums_columns_) return false;
   return keeps_histograms() || (!last && leaf.depth + 1 < find_max_depth());
 }
 
@@ -278,7 +287,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     splits.push_back({leaf->partition, built, {}, {}});
   }
   rows_.split_leaves(splits);
-  std::vector<OpenLeaf*> too_small;
+  std::vector<OpenLeaf*> too_small, alone;
   std::vector<LeafSplit> done;
   std::vector<Siblings> pairs;
   for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -292,7 +301,10 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     make_children(leaf);
     done.push_back(leaf.partition);
     leaf.expanded = true;
-    if (!needs_histograms(leaf, last)) {
+    if (sums_columns_) {
+      for (OpenLeaf* child : {leaf.left.get(), leaf.right.get()})
+        if (!last && may_split(*child)) alone.push_back(child);
+    } else if (!needs_histograms(leaf, last)) {
       return_histogram(leaf.histogram);
     } else if (OpenLeaf* const child =
                    pass_histograms(leaf, splits[k], !last && !plan_->symmetric, pairs)) {
@@ -302,7 +314,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
   }
   rows_.split_held_out(done);
   recount_later(too_small, rules.counts_late);
-  search_pairs(pairs);
+  sums_columns_ ? search_columns(alone) : search_pairs(pairs);
   return !too_small.empty();
 }
 
@@ -417,14 +429,23 @@ void BoostingGrower::describe_root(OpenLeaf& root, const RootSums& sums) {
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   if (plan_->incremental) return open_incremental_root();
   auto root = std::make_unique<OpenLeaf>();
-  root->histogram = borrow_histogram();
+  if (!sums_columns_) root->histogram = borrow_histogram();
   root->counted = width_ > 1;
   const RootSums sums = rows_.open_root({first_score_, n_scores_, tree_number_}, root->histogram);
   root->total = sums.total;
   describe_root(*root, sums);
-  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms(), !plan_->symmetric};
-  search_pairs({&alone, 1});
+  search_root(*root, rows_.partial_histograms());
   return root;
+}
+
+void BoostingGrower::search_root(OpenLeaf& root, std::span<i64* const> parts) {
+  OpenLeaf* const leaf = &root;
+  if (sums_columns_) {
+    if (may_split(root)) search_columns({&leaf, 1});
+    return;
+  }
+  Siblings alone{{leaf, nullptr}, parts, !plan_->symmetric};
+  search_pairs({&alone, 1});
 }
 
 u32 BoostingGrower::add_node(const OpenLeaf& leaf) {

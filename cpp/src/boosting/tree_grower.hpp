@@ -84,6 +84,7 @@ class BoostingGrower {
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_incremental_root();
   void sum_root(i64* histogram);
+  void search_root(OpenLeaf& root, std::span<i64* const> parts);
   void describe_root(OpenLeaf& root, const RootSums& sums);
   NodeFacts describe_node(const OpenLeaf& leaf) const {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper, tree_number_, leaf.key};
@@ -124,6 +125,9 @@ class BoostingGrower {
   OpenLeaf* pass_histograms(OpenLeaf& leaf, const StepSplit& split, bool searched,
                             std::vector<Siblings>& pairs);
   void search_pairs(std::span<Siblings> pairs);
+  void search_columns(std::span<OpenLeaf* const> leaves);
+  void search_features(const OpenLeaf& leaf, std::span<const u32> features, const i64* words,
+                       BoostSplit& best) const;
   template <class Search>
   void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,
                       BoostSplit* found) const;
@@ -143,7 +147,7 @@ class BoostingGrower {
   ColumnView describe_column(u32 feature) const;
   // What the histogram of a column is added up in, where no part of the leaf's is one.
   struct ColumnRoom {
-    alignas(64) i64 bins[kHistogramBins];
+    alignas(64) i64 bins[kHistogramBins + 8];
     std::vector<i64> levels;  // of a wide category
   };
   ColumnView view_column(const OpenLeaf& leaf, u32 feature, ColumnRoom& room) const;
@@ -160,6 +164,7 @@ class BoostingGrower {
   }
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   bool is_open_to(const OpenLeaf& leaf, u32 feature) const;
+  static std::size_t count_drawn(std::size_t n, double share);
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;
   void prune();  // after growing: merges leaves whose gain is below ccp_alpha
   GrownTree::Split describe(const OpenLeaf& leaf) const;
@@ -188,9 +193,13 @@ class BoostingGrower {
   std::vector<std::vector<u64>> feature_groups_;
 
   // Of the tree at hand.
-  const RecordLayout* layout_ = nullptr;           // of the columns that it looks at
-  std::size_t n_entries_ = 0;                      // words of a node
-  bool all_features_ = false;                      // none of its features was left out
+  const RecordLayout* layout_ = nullptr;  // of the columns that it looks at
+  std::size_t n_entries_ = 0;             // words of a node
+  bool all_features_ = false;             // none of its features was left out
+  // Nodes look at few features, whose histograms are made of their rows, for the search alone; no
+  // leaf has one.
+  bool sums_columns_ = false;
+  std::size_t drawn_per_node_ = 0;
   std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
   std::span<const SearchPlan> scores_;
   const SearchPlan* plan_ = nullptr;  // of the first score
