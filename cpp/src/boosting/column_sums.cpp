@@ -8,30 +8,19 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kRowsAhead = 32;
-
-// kColumns at a time: rows with the same bin of one column would wait for one another.
+// Side by side: rows with the same bin of a single column would wait for one another.
 template <std::size_t kColumns>
 void sum_bins(const u8* const* columns, std::span<const RowItem> rows, const i64* words,
               i64* histograms) {
   std::array<const u8*, kColumns> own;
   std::copy_n(columns, kColumns, own.begin());
-  const RowItem* const listed = rows.data();
-  const auto add = [&](std::size_t i) __attribute__((always_inline)) {
-    const std::size_t row = listed[i].row;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = rows[i].row;
     const i64 word = words[i];
-    [&]<std::size_t... k>(std::index_sequence<k...>) __attribute__((always_inline)) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
       ((histograms[k * ColumnSums::kStep + own[k][row]] += word), ...);
     }(std::make_index_sequence<kColumns>());
-  };
-  const std::size_t n = rows.size();
-  std::size_t i = 0;
-  for (; i + kRowsAhead < n; ++i) {
-    for (std::size_t k = 0; k < kColumns; ++k)
-      __builtin_prefetch(own[k] + listed[i + kRowsAhead].row);
-    add(i);
   }
-  for (; i < n; ++i) add(i);
 }
 
 constexpr auto kSumBins = []<std::size_t... k>(std::index_sequence<k...>) {

@@ -104,7 +104,7 @@ void BoostingGrower::sum_root(i64* histogram) {
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root() {
   auto root = std::make_unique<OpenLeaf>();
   if (!sums_columns_) root->histogram = borrow_histogram();
-  if (root_known_) {
+  if (root_known_ && keeps_histograms()) {
     std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
   } else {
     sum_root(root->histogram);

@@ -1,4 +1,4 @@
-// The search side of the grower: which features a node may look at, and the best split of them.
+// The search side of the grower: the best split of the features that a node may look at.
 #include <algorithm>
 
 #include "boosting/entry_sums.hpp"
@@ -310,50 +310,6 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSea
     column.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.totals, room);
   }
   search.scan(column, best);
-}
-
-// How many a share of so many features is.
-std::size_t BoostingGrower::count_drawn(std::size_t n, double share) {
-  if (share >= 1.0) return n;
-  const double wanted = std::nearbyint(share * static_cast<double>(n));
-  return std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, std::max<std::size_t>(1, n));
-}
-
-// A share of the features, drawn for a node or a depth; ascending.
-void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
-                                   u64 depth) const {
-  const std::size_t n = features.size(), wanted = count_drawn(n, share);
-  if (wanted >= n) return;
-  Rng rng(combine_keys(params_.seed, depth), tree_number_, node, Purpose::column);
-  for (std::size_t k = 0; k < wanted; ++k)
-    std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);
-  features.resize(wanted);
-  std::sort(features.begin(), features.end());
-}
-
-// Whether a leaf may look at each feature; empty: at all of them. Where all nodes of a depth are
-// split alike, they draw the same.
-std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
-  const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
-  if (!draws && !leaf.groups) return {};  // other columns are in no bundle
-  std::vector<u32> features = tree_features_;
-  draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
-  if (plan_->symmetric) {
-    draw_features(features, params_.colsample_node, kRootKey, leaf.depth + 1);
-  } else {
-    draw_features(features, params_.colsample_node, leaf.key, 0);
-  }
-  std::vector<u8> chosen(bins_.size(), 0);
-  for (const u32 f : features) chosen[f] = is_open_to(leaf, f);
-  return chosen;
-}
-
-// Whether a group of interactions that is still open has the feature.
-bool BoostingGrower::is_open_to(const OpenLeaf& leaf, u32 feature) const {
-  if (!leaf.groups) return true;
-  for (std::size_t k = 0; k < leaf.groups->size(); ++k)
-    if (((*leaf.groups)[k] & feature_groups_[feature][k]) != 0) return true;
-  return false;
 }
 
 }  // namespace committee

@@ -15,8 +15,6 @@ namespace {
 constexpr double kLeastGain = 1e-12, kLeastGainByValues = 1e-6;
 // Gradients that are updated incrementally have finer steps.
 constexpr double kLeastGainIncremental = 1.0;
-// Where the root's histogram would be updated, records of drawn columns cost its sum in addition.
-constexpr double kIncrementalShare = 0.6;
 
 }  // namespace
 
@@ -36,50 +34,6 @@ BoostingGrower::BoostingGrower(const GrowerTable& table, LeafRows& rows,
     for (std::size_t g = 0; g < params.interaction_groups.size(); ++g)
       for (const u32 f : params.interaction_groups[g])
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
-  }
-}
-
-// The features of the tree at hand, and where their histograms are.
-void BoostingGrower::draw_tree_features() {
-  tree_features_.resize(bins_.size());
-  std::iota(tree_features_.begin(), tree_features_.end(), 0u);
-  draw_features(tree_features_, params_.colsample_tree, 0, 0);
-  const std::size_t n = tree_features_.size();
-  drawn_per_node_ = count_drawn(count_drawn(n, params_.colsample_level), params_.colsample_node);
-  // One-hot columns share bytes.
-  const double n_bytes = static_cast<double>(table_layout_.n_byte_bundles()) *
-                         static_cast<double>(n) / static_cast<double>(bins_.size());
-  sums_columns_ = rows_.sums_columns() && width_ == 1 && !plan_->symmetric && !params_.mixed &&
-                  static_cast<double>(drawn_per_node_) < params_.direct_share * n_bytes;
-  const double share = params_.compact_share * (plan_->incremental ? kIncrementalShare : 1.0);
-  ColumnChoice choice{tree_features_, share, plan_->incremental};
-  if (sums_columns_) choice.columns = {};  // records hold the words
-  layout_ = &rows_.choose_columns(choice);
-  const bool all = n == bins_.size() && !sums_columns_;
-  if (all && all_features_) return;  // as before
-  all_features_ = all;
-  n_entries_ = layout_->n_entries() * width_;
-  list_bundles();
-  // Trees of as many features need no more than this.
-  const bool compact = layout_ != &table_layout_;
-  const std::size_t most = compact ? n * layout_->bundle_step() : SIZE_MAX;
-  const std::size_t size = std::min(table_layout_.n_entries(), most) * width_;
-  if (size <= histogram_size_) return;
-  histograms_.clear();
-  free_histograms_.clear();
-  histogram_size_ = size;
-}
-
-void BoostingGrower::list_bundles() {
-  for (std::vector<u32>& features : bundle_features_) features.clear();
-  bundle_features_.resize(layout_->n_bundles() + 1);
-  for (const u32 f : tree_features_) {
-    if (bins_[f].wide) {
-      bundle_features_.back().push_back(f);
-    } else if (table_layout_.encoding(f).bundle != ColumnEncoding::kNoBundle) {
-      const std::size_t place = sums_columns_ ? layout_->n_bundles() : layout_->encoding(f).bundle;
-      bundle_features_[place].push_back(f);
-    }
   }
 }
 

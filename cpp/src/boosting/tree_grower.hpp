@@ -77,6 +77,7 @@ class BoostingGrower {
   struct QueuedLeaves;
 
   void draw_tree_features();
+  bool pays_to_sum_columns() const;
   void list_bundles();
   bool keeps_histograms() const {  // of all leaves, for the next root
     return plan_->incremental && layout_ == &table_layout_;
