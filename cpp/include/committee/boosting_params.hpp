@@ -5,8 +5,8 @@
 namespace committee {
 
 // FIELD(type, name, default, meaning). Estimators leave category_smooth, category_l2,
-// min_samples_level, joint_columns and follow_residuals at their defaults; tests change them to
-// compare the ways of growing a tree with one another.
+// min_samples_level, joint_columns, follow_residuals, compact_share and direct_share at their
+// defaults; tests change them to compare the ways of growing a tree with one another.
 #define COMMITTEE_BOOSTING_FIELDS(FIELD)                                                         \
   FIELD(double, learning_rate, 0.1, "every leaf value is multiplied by it")                      \
   FIELD(u32, max_leaf_nodes, 31, "leaves of a tree; 0: no limit")                                \
@@ -36,6 +36,8 @@ namespace committee {
   FIELD(u32, min_samples_level, 10, "rows of a level that is ordered; others stay together")     \
   FIELD(bool, joint_columns, true, "columns of few values share a byte where they can")          \
   FIELD(bool, follow_residuals, true, "those of squared error are kept from round to round")     \
+  FIELD(double, compact_share, 0.75, "records of a tree's own columns, up to this share")        \
+  FIELD(double, direct_share, 0.25, "nodes of fewer columns have no kept histograms")            \
   FIELD(u64, seed, 0, "randomness is keyed by (seed, tree, node, purpose)")                      \
   FIELD(int, n_jobs, 0, "0: decide by the work")
 

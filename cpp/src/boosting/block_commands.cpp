@@ -9,6 +9,10 @@ void BoostingBlock::State::list_growth(Commands& commands) {
     s.tree = read_u32(a, 0);
     return BlockValues{};
   };
+  commands["choose_columns"] = [](State& s, const BlockValues& a) {
+    s.choose_columns(a);
+    return BlockValues{};
+  };
   commands["open_root"] = [](State& s, const BlockValues& a) { return s.open_root(a); };
   commands["reopen_root"] = [](State& s, const BlockValues&) { return s.reopen_root(); };
   commands["split"] = [](State& s, const BlockValues& a) { return s.split(a); };

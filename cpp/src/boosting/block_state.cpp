@@ -2,6 +2,7 @@
 #include "boosting/block_state.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace committee {
 
@@ -64,6 +65,16 @@ std::vector<i64> BoostingBlock::State::sum_levels(u32 leaf) const {
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;
+}
+
+// All columns where the list is empty.
+void BoostingBlock::State::choose_columns(const BlockValues& args) {
+  std::vector<u32> columns = take_value<std::vector<u32>>(args, 0);
+  if (columns.empty()) {
+    columns.resize(data->n_cols);
+    std::iota(columns.begin(), columns.end(), 0u);
+  }
+  leaves().choose_columns({columns, take_value<double>(args, 1), take_value<i64>(args, 2) != 0});
 }
 
 BlockValues BoostingBlock::State::open_root(const BlockValues& args) {

@@ -23,11 +23,12 @@ struct BoostingBlock::State {
   LocalLeafRows& leaves() const {
     return tree == 0 ? rows->leaves() : rows->leaves_apart(tree - 1);
   }
-  std::size_t n_entries() const { return rows->layout().n_entries() * width; }
+  std::size_t n_entries() const { return leaves().n_entries(); }
   void take(const BlockValues& args);
   BlockValues list_combinations(const BlockValues& args) const;
   void start(const BlockValues& args);
   std::vector<i64> sum_levels(u32 leaf) const;
+  void choose_columns(const BlockValues& args);
   BlockValues open_root(const BlockValues& args);
   BlockValues reopen_root();
   BlockValues split(const BlockValues& args);

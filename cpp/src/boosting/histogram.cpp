@@ -318,13 +318,13 @@ i64 Records::word(std::size_t row) const {
 }
 
 void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogram) const {
-  const std::size_t step = layout_->bundle_step();
+  const std::size_t step = chosen_->bundle_step();
   if (of_rows.width > 1) {
     for (const BundleBlock& block : blocks_)
       add_vector_block(block, rows, step, of_rows, histogram);
     if (slots_)
       add_slot_vectors(*slots_, rows, of_rows,
-                       histogram + layout_->n_byte_entries() * of_rows.width);
+                       histogram + chosen_->n_byte_entries() * of_rows.width);
     return;
   }
   const auto kernels = rows.listed ? choose_kernels<true>(words_.narrow, step)
@@ -332,7 +332,7 @@ void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogr
   for (const BundleBlock& block : blocks_)
     kernels[block.n_bundles % 8](block, rows, step, histogram + block.first_bundle * step);
   if (!slots_) return;
-  i64* const own = histogram + layout_->n_byte_entries();
+  i64* const own = histogram + chosen_->n_byte_entries();
   add_slots(*slots_, rows, [&](std::size_t row, std::span<const u32> listed) {
     const i64 added = word(row);
     for (const u32 slot : listed) own[slot] += added;

@@ -51,7 +51,7 @@ void Residuals::start() {
   unit_ = std::ldexp(1.0, power - (gradient_bits_ - 1));
   grower_.rows().write_residuals({halves_, std::ldexp(1.0, gradient_bits_ - 1 - power)});
   bound_ = grower_.rows().find_largest_word(halves_);
-  grower_.sum_root();
+  grower_.forget_root();
   current_ = true;
 }
 
@@ -89,32 +89,39 @@ void Residuals::settle(const SearchPlan& plan, double learning_rate, GrownTree& 
   bound_ += largest;
 }
 
-// The root's histogram, and its total, from the words of all rows.
-void BoostingGrower::sum_root() {
-  if (root_histogram_.size() == 0)
+// The root's histogram, where it has one, and its total, from the words of all rows.
+void BoostingGrower::sum_root(i64* histogram) {
+  root_total_ = rows_.sum_words(histogram);
+  root_known_ = keeps_histograms();
+  if (!histogram) return;
+  for (const i64* part : rows_.partial_histograms()) add_entries(part, n_entries_, histogram);
+  if (!root_known_) return;
+  if (root_histogram_.empty())
     root_histogram_ = AlignedBuffer<i64>(std::max<std::size_t>(1, n_entries_));
-  root_total_ = rows_.sum_words(root_histogram_.data());
-  for (const i64* part : rows_.partial_histograms())
-    add_entries(part, n_entries_, root_histogram_.data());
+  std::copy_n(histogram, n_entries_, root_histogram_.data());
 }
 
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_incremental_root() {
   auto root = std::make_unique<OpenLeaf>();
-  root->histogram = borrow_histogram();
-  std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
+  if (!sums_columns_) root->histogram = borrow_histogram();
+  if (root_known_ && keeps_histograms()) {
+    std::copy_n(root_histogram_.data(), n_entries_, root->histogram);
+  } else {
+    sum_root(root->histogram);
+  }
   root->total = root_total_;
   describe_root(*root, rows_.reopen_root());
-  Siblings alone{{root.get(), nullptr}, {}, !plan_->symmetric};
-  search_pairs({&alone, 1});
+  search_root(*root, {});
   return root;
 }
 
 void BoostingGrower::update_root(std::span<const i64> changes) {
+  if (!keeps_histograms()) return forget_root();
   const WordHalves halves = plan_->halves;
   const auto mask = static_cast<i32>(halves.hessian(-1));
   const int n_threads = leaves_.size() * n_entries_ > kMinParallelEntries ? n_threads_ : 1;
-  parallel_for(layout_.n_bundles(), n_threads, [&](std::size_t bundle) {
-    const auto [begin, end] = layout_.entries_of(bundle);
+  parallel_for(layout_->n_bundles(), n_threads, [&](std::size_t bundle) {
+    const auto [begin, end] = layout_->entries_of(bundle);
     const std::size_t n = end - begin;
     i64 sums[kHistogramBins] = {};
     for (std::size_t l = 0; l < leaves_.size(); ++l) {

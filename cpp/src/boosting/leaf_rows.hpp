@@ -57,6 +57,13 @@ struct FixedSums {
   i64 gradient = 0, hessian = 0, weight = 0;
 };
 
+// Histograms of up to kMost columns, kStep entries apart.
+struct ColumnSums {
+  static constexpr std::size_t kMost = 8, kStep = RecordLayout::find_step(kHistogramBins);
+  i64* of(std::size_t k) { return histograms + k * kStep; }
+  alignas(64) i64 histograms[kMost * kStep];
+};
+
 // Words that follow the residuals of squared error (incremental_residuals.hpp): the gradient is a
 // multiple of 1 / scale.
 struct ResidualWords {
@@ -68,8 +75,11 @@ class LeafRows {
  public:
   virtual ~LeafRows() = default;
 
+  // The columns that the next tree may look at, before its root is opened. Returns the layout of
+  // the histograms, until the next choice.
+  virtual const RecordLayout& choose_columns(const ColumnChoice& choice) = 0;
   // Makes the words of a tree; all rows that it is grown from are in the root, whose histogram is
-  // written.
+  // written unless it is null.
   virtual RootSums open_root(const TreeStart& start, i64* histogram) = 0;
   // The same with the words as they are, and without a histogram.
   virtual RootSums reopen_root() = 0;
@@ -95,6 +105,12 @@ class LeafRows {
   virtual void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) = 0;
   // Sums of the words of a leaf, where these are vectors.
   virtual void sum_vectors(u32 leaf, std::vector<i64>& totals) = 0;
+
+  // Whether columns of a leaf can be summed up alone: words of its rows, which are one number each,
+  // and histograms of these columns, none of them wide.
+  virtual bool sums_columns() const { return false; }
+  virtual void copy_words(u32, std::vector<i64>&) const {}
+  virtual void sum_columns(u32, const i64*, std::span<const u32>, ColumnSums&) const {}
 
   // After the tree has grown: what the values of its leaves are made of, and their way into the
   // scores. `all`: of the rows that do not grow it, too.

@@ -1,4 +1,4 @@
-// The search side of the grower: which features a node may look at, and the best split of them.
+// The search side of the grower: the best split of the features that a node may look at.
 #include <algorithm>
 
 #include "boosting/entry_sums.hpp"
@@ -11,6 +11,8 @@ namespace {
 // Visits of histogram entries (a scan of two nodes counts eight of each) that pay for waking the
 // threads.
 constexpr std::size_t kMinParallelVisits = 15'000;
+// The same of rows that are added to columns of a few leaves.
+constexpr std::size_t kMinParallelUpdates = 30'000;
 // And those that a task has at least.
 constexpr std::size_t kMinTaskVisits = 10'000;
 
@@ -74,7 +76,7 @@ void BoostingGrower::search_counted(const OpenLeaf& leaf, u32 feature, NodeSearc
 }
 
 ColumnView BoostingGrower::describe_column(u32 feature) const {
-  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnEncoding& encoding = table_layout_.encoding(feature);
   const ColumnBins& bins = bins_[feature];
   ColumnView view;
   view.feature = feature;
@@ -130,6 +132,68 @@ void BoostingGrower::search_pairs(std::span<Siblings> pairs) {
       if (pair.wanted && leaf && !leaf->best.found()) drop_histogram(leaf->histogram);
 }
 
+// Leaves without histograms, each among the few features that it looks at.
+void BoostingGrower::search_columns(std::span<OpenLeaf* const> leaves) {
+  struct Task {
+    std::size_t leaf, begin, end;
+  };
+  std::vector<std::vector<u32>> features(leaves.size());
+  std::vector<std::vector<i64>> words(leaves.size());
+  std::vector<Task> tasks;
+  std::size_t updates = 0;
+  for (const OpenLeaf* leaf : leaves) updates += leaf->n_rows * drawn_per_node_;
+  const bool shared = n_threads_ > 1 && updates > kMinParallelUpdates;
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    const std::vector<u8> chosen = choose_features(*leaves[l]);
+    for (const u32 f : bundle_features_.back())
+      if (chosen.empty() || chosen[f] != 0) features[l].push_back(f);
+    const std::size_t n = features[l].size();
+    const std::size_t at_once = shared ? ColumnSums::kMost : std::max<std::size_t>(1, n);
+    for (std::size_t begin = 0; begin < n; begin += at_once)
+      tasks.push_back({l, begin, std::min(begin + at_once, n)});
+  }
+  const int n_threads = shared ? n_threads_ : 1;
+  parallel_for(leaves.size(), n_threads,
+               [&](std::size_t l) { rows_.copy_words(leaves[l]->rows, words[l]); });
+  std::vector<BoostSplit> found(tasks.size());
+  parallel_for(tasks.size(), n_threads, [&](std::size_t t) {
+    const auto& [l, begin, end] = tasks[t];
+    search_features(*leaves[l], std::span(features[l]).subspan(begin, end - begin), words[l].data(),
+                    found[t]);
+  });
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    BoostSplit& best = leaves[tasks[t].leaf]->best;
+    if (found[t].found() && found[t].beats(best)) best = std::move(found[t]);
+  }
+}
+
+void BoostingGrower::search_features(const OpenLeaf& leaf, std::span<const u32> features,
+                                     const i64* words, BoostSplit& best) const {
+  NodeSearch search(*plan_, describe_node(leaf));
+  ColumnSums sums;
+  std::array<u32, ColumnSums::kMost> some;
+  std::size_t n = 0;
+  const auto search_some = [&] {
+    if (n == 0) return;
+    rows_.sum_columns(leaf.rows, words, std::span(some).first(n), sums);
+    for (std::size_t k = 0; k < n; ++k) {
+      ColumnView view = describe_column(some[k]);
+      view.histogram = sums.of(k);
+      search.scan(view, best);
+    }
+    n = 0;
+  };
+  for (const u32 feature : features) {
+    if (bins_[feature].wide) {
+      search_feature(leaf, feature, search, best);
+      continue;
+    }
+    some[n++] = feature;
+    if (n == some.size()) search_some();
+  }
+  search_some();
+}
+
 // Bundles begin .. end - 1. The parts of the first leaf's histogram are added up; the second leaf's
 // is that of the parent less the first's. A search is a NodeSearch, or a VectorSearch where leaves
 // are vectors.
@@ -143,14 +207,14 @@ void BoostingGrower::search_bundles(const Siblings& pair, std::size_t begin, std
   for (std::size_t bundle = begin; bundle < end; ++bundle) {
     complete_bundle(pair, bundle);
     const std::vector<u32>& features = bundle_features_[bundle];
-    const bool listed = bundle >= layout_.n_byte_bundles() && bundle < layout_.n_bundles();
+    const bool listed = bundle >= layout_->n_byte_bundles() && bundle < layout_->n_bundles();
     for (int k = 0; listed && k < 2; ++k)
       if (pair.searched[k]) add_up_slots(*pair.leaves[k], bundle, sums[k]);
     for (std::size_t f = 0; f < features.size(); ++f)
       for (int k = 0; k < 2; ++k) {
         if (!pair.searched[k] || (!pair.chosen[k].empty() && pair.chosen[k][features[f]] == 0))
           continue;
-        if (listed && is_hopeless(sums[k], layout_.slot_starts(bundle), f, *searches[k], found[k]))
+        if (listed && is_hopeless(sums[k], layout_->slot_starts(bundle), f, *searches[k], found[k]))
           continue;
         search_feature(*pair.leaves[k], features[f], *searches[k], found[k]);
       }
@@ -172,7 +236,7 @@ bool BoostingGrower::is_hopeless(const SlotSums& sums, const u32* starts, std::s
 // The sums of the slots before each slot of a bundle, of the last words if there are several. Most
 // columns have few slots: a loop over each of them would take longer than one over all.
 void BoostingGrower::add_up_slots(const OpenLeaf& leaf, std::size_t bundle, SlotSums& sums) const {
-  const auto [first, last] = layout_.entries_of(bundle);
+  const auto [first, last] = layout_->entries_of(bundle);
   const i64* word = leaf.histogram + first * width_ + width_ - 1;
   i64 sum = sums[0] = 0;
   for (std::size_t slot = 1; slot <= last - first; ++slot, word += width_)
@@ -180,8 +244,8 @@ void BoostingGrower::add_up_slots(const OpenLeaf& leaf, std::size_t bundle, Slot
 }
 
 void BoostingGrower::complete_bundle(const Siblings& pair, std::size_t bundle) const {
-  if (bundle >= layout_.n_bundles()) return;
-  const auto [first, last] = layout_.entries_of(bundle);
+  if (bundle >= layout_->n_bundles()) return;
+  const auto [first, last] = layout_->entries_of(bundle);
   const std::size_t begin = first * width_, n = (last - first) * width_;
   i64* const histogram = pair.leaves[0]->histogram + begin;
   for (const i64* part : pair.parts) add_entries(part + begin, n, histogram);
@@ -193,8 +257,15 @@ ColumnView BoostingGrower::view_column(const OpenLeaf& leaf, u32 feature, Column
   if (bins_[feature].wide) {
     rows_.sum_levels(leaf.rows, feature, room.levels);
     view.histogram = room.levels.data();
+  } else if (sums_columns_) {
+    ColumnSums sums;
+    std::vector<i64> words;
+    rows_.copy_words(leaf.rows, words);
+    rows_.sum_columns(leaf.rows, words.data(), {&feature, 1}, sums);
+    std::copy_n(sums.of(0), std::size(room.bins), room.bins);
+    view.histogram = room.bins;
   } else {
-    view.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.total, room.bins);
+    view.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.total, room.bins);
   }
   return view;
 }
@@ -213,8 +284,8 @@ void BoostingGrower::find_totals(const Siblings& pair) const {
   const auto add = [&](const i64* words) {
     for (u32 k = 0; k < width_; ++k) first[k] += words[k];
   };
-  if (layout_.n_byte_bundles() > 0) {
-    for (std::size_t bin = 0; bin < layout_.entries_per_bundle(); ++bin) {
+  if (layout_->n_byte_bundles() > 0) {
+    for (std::size_t bin = 0; bin < layout_->entries_per_bundle(); ++bin) {
       add(pair.leaves[0]->histogram + bin * width_);
       for (const i64* part : pair.parts) add(part + bin * width_);
     }
@@ -227,7 +298,7 @@ void BoostingGrower::find_totals(const Siblings& pair) const {
 
 void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSearch& search,
                                     BoostSplit& best) const {
-  const ColumnEncoding& encoding = layout_.encoding(feature);
+  const ColumnEncoding& encoding = layout_->encoding(feature);
   const ColumnBins& bins = bins_[feature];
   std::vector<i64> room;
   VectorColumn column{feature, encoding.n_bins, encoding.has_missing, bins.categorical, nullptr};
@@ -236,48 +307,9 @@ void BoostingGrower::search_feature(const OpenLeaf& leaf, u32 feature, VectorSea
     rows_.sum_levels(leaf.rows, feature, room);
     column.histogram = room.data();
   } else {
-    column.histogram = layout_.column_histogram(feature, leaf.histogram, leaf.totals, room);
+    column.histogram = layout_->column_histogram(feature, leaf.histogram, leaf.totals, room);
   }
   search.scan(column, best);
-}
-
-// A share of the features, drawn for a node or a depth; ascending.
-void BoostingGrower::draw_features(std::vector<u32>& features, double share, u64 node,
-                                   u64 depth) const {
-  const std::size_t n = features.size();
-  const std::size_t wanted = std::max<std::size_t>(
-      1, static_cast<std::size_t>(std::nearbyint(share * static_cast<double>(n))));
-  if (share >= 1.0 || wanted >= n) return;
-  Rng rng(combine_keys(params_.seed, depth), tree_number_, node, Purpose::column);
-  for (std::size_t k = 0; k < wanted; ++k)
-    std::swap(features[k], features[k + rng.below(static_cast<u32>(n - k))]);
-  features.resize(wanted);
-  std::sort(features.begin(), features.end());
-}
-
-// Whether a leaf may look at each feature; empty: at all of them. Where all nodes of a depth are
-// split alike, they draw the same.
-std::vector<u8> BoostingGrower::choose_features(const OpenLeaf& leaf) const {
-  const bool draws = params_.colsample_level < 1.0 || params_.colsample_node < 1.0;
-  if (!draws && !leaf.groups && tree_features_.size() == bins_.size()) return {};
-  std::vector<u32> features = tree_features_;
-  draw_features(features, params_.colsample_level, 0, leaf.depth + 1);
-  if (plan_->symmetric) {
-    draw_features(features, params_.colsample_node, kRootKey, leaf.depth + 1);
-  } else {
-    draw_features(features, params_.colsample_node, leaf.key, 0);
-  }
-  std::vector<u8> chosen(bins_.size(), 0);
-  for (const u32 f : features) chosen[f] = is_open_to(leaf, f);
-  return chosen;
-}
-
-// Whether a group of interactions that is still open has the feature.
-bool BoostingGrower::is_open_to(const OpenLeaf& leaf, u32 feature) const {
-  if (!leaf.groups) return true;
-  for (std::size_t k = 0; k < leaf.groups->size(); ++k)
-    if (((*leaf.groups)[k] & feature_groups_[feature][k]) != 0) return true;
-  return false;
 }
 
 }  // namespace committee

@@ -42,7 +42,8 @@ LocalLeafRows::LocalLeafRows(const SharedRows& shared, Records& records, u32 wid
       records_(records),
       width_(width),
       n_threads_(n_threads),
-      n_entries_(records.layout().n_entries() * width) {
+      most_entries_(records.layout().n_entries() * width),
+      n_entries_(records.chosen_layout().n_entries() * width) {
   if (width_ > 1) vectors_ = VectorWords(shared.data->n_rows, width - 1);
   const std::vector<u32>& weights = shared.weights->values;
   if (std::count(weights.begin(), weights.end(), 0u) == 0) {
@@ -55,7 +56,7 @@ LocalLeafRows::LocalLeafRows(const SharedRows& shared, Records& records, u32 wid
   }
   for (int t = 1; t < n_threads; ++t)
     thread_histograms_.push_back(
-        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, most_entries_)).data());
 }
 
 void LocalLeafRows::choose_all_rows() {
@@ -86,7 +87,7 @@ void LocalLeafRows::reserve_rows() {
 }
 
 std::size_t LocalLeafRows::bytes() const {
-  return thread_histograms_.size() * n_entries_ * sizeof(i64) + vectors_.bytes() +
+  return thread_histograms_.size() * most_entries_ * sizeof(i64) + vectors_.bytes() +
          (rows_.size() + scratch_.size() + held_out_.size() + out_scratch_.size()) *
              sizeof(RowItem) +
          residuals_.size() * sizeof(double);
@@ -113,6 +114,12 @@ u64 LocalLeafRows::sum_row_weights(std::span<const RowItem> rows) const {
   u64 weight = 0;
   for (const RowItem& item : rows) weight += values[item.row];
   return weight;
+}
+
+const RecordLayout& LocalLeafRows::choose_columns(const ColumnChoice& choice) {
+  records_.choose_columns(choice, sample_, n_threads_);
+  n_entries_ = records_.chosen_layout().n_entries() * width_;
+  return records_.chosen_layout();
 }
 
 // --- the root ---------------------------------------------------------------------------------
@@ -150,7 +157,7 @@ std::size_t LocalLeafRows::count_blocks() const {
 i64* LocalLeafRows::part_histogram(std::size_t part) {
   while (thread_histograms_.size() <= part)
     thread_histograms_.push_back(
-        thread_buffers_.emplace_back(std::max<std::size_t>(1, n_entries_)).data());
+        thread_buffers_.emplace_back(std::max<std::size_t>(1, most_entries_)).data());
   return thread_histograms_[part];
 }
 
@@ -182,7 +189,7 @@ i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
   HistogramParts parts{histogram, {}};
   n_parts_taken_ = 0;
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* const own = all_ ? take_part(parts) : nullptr;
+    i64* const own = all_ && histogram ? take_part(parts) : nullptr;
     const std::size_t last = n * (block + 1) / n_blocks;
     const std::size_t at_once = width_ > 1 ? kFillVectors : kFillRows;
     for (std::size_t begin = n * block / n_blocks; begin < last; begin += at_once) {
@@ -208,9 +215,11 @@ i64 LocalLeafRows::add_sample(i64* histogram) {
     const std::size_t out_end = n_held_out_ * (block + 1) / n_blocks;
     for (std::size_t i = n_held_out_ * block / n_blocks; i < out_end; ++i)
       held_out_[i] = {out_sample_[i]};
-    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
-    std::fill_n(own, n_entries_, i64{0});
-    records_.add_rows({rows_.data() + begin, 0, end - begin}, words(), own);
+    if (histogram) {
+      i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
+      std::fill_n(own, n_entries_, i64{0});
+      records_.add_rows({rows_.data() + begin, 0, end - begin}, words(), own);
+    }
     for (std::size_t i = begin; i < end; ++i)
       totals[block] += width_ > 1 ? 1 : records_.word(rows_[i].row);
   });

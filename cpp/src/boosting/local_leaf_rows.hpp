@@ -30,6 +30,8 @@ class LocalLeafRows final : public LeafRows {
   std::size_t bytes() const;
   const Records& records() const { return records_; }
 
+  const RecordLayout& choose_columns(const ColumnChoice& choice) override;
+  std::size_t n_entries() const { return n_entries_; }
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
   StepRules step_rules() const override;
@@ -44,6 +46,10 @@ class LocalLeafRows final : public LeafRows {
                   std::vector<u64>& weights) override;
   void sum_levels(u32 leaf, u32 feature, std::vector<i64>& histogram) override;
   void sum_vectors(u32 leaf, std::vector<i64>& totals) override;
+  bool sums_columns() const override { return !shared_.data->entries; }
+  void copy_words(u32 leaf, std::vector<i64>& words) const override;
+  void sum_columns(u32 leaf, const i64* words, std::span<const u32> columns,
+                   ColumnSums& sums) const override;
   std::vector<FixedSums> sum_leaves(std::span<const u32> leaves, u32 score, bool all) override;
   std::vector<double> find_middles(std::span<const u32> leaves, u32 score) override;
   void add_values(std::span<const u32> leaves, u32 score, std::span<const double> values) override;
@@ -104,7 +110,8 @@ class LocalLeafRows final : public LeafRows {
   Records& records_;
   const u32 width_;
   const int n_threads_;
-  const std::size_t n_entries_;  // words of a histogram
+  const std::size_t most_entries_;  // words of a histogram of all columns
+  std::size_t n_entries_;           // and of those at hand
   VectorWords vectors_;
   std::size_t n_rows_ = 0, n_held_out_ = 0;
   bool all_ = true;  // no sample was chosen

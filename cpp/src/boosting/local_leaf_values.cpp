@@ -165,10 +165,12 @@ i64 LocalLeafRows::sum_words(i64* histogram) {
   const std::size_t n = shared_.data->n_rows, n_blocks = static_cast<std::size_t>(n_threads_);
   std::vector<i64> totals(n_blocks, 0);
   parallel_for(n_blocks, n_threads_, [&](std::size_t block) {
-    i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
-    std::fill_n(own, n_entries_, i64{0});
     const std::size_t begin = n * block / n_blocks, end = n * (block + 1) / n_blocks;
-    records_.add_rows({nullptr, begin, end - begin}, words(), own);
+    if (histogram) {
+      i64* const own = block == 0 ? histogram : thread_histograms_[block - 1];
+      std::fill_n(own, n_entries_, i64{0});
+      records_.add_rows({nullptr, begin, end - begin}, words(), own);
+    }
     for (std::size_t i = begin; i < end; ++i) totals[block] += records_.word(i);
   });
   return std::accumulate(totals.begin(), totals.end(), i64{0});

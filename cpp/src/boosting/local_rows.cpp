@@ -45,7 +45,9 @@ LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss
                      const BoostingParams& params, int n_threads)
     : LocalRows(
           input, weights, loss, params,
-          Records(*input.data, weights, {params.joint_columns, params.goss_other > 0.0}, n_threads),
+          Records(*input.data, weights,
+                  {params.joint_columns, params.goss_other > 0.0, params.colsample_tree < 1.0},
+                  n_threads),
           n_threads) {}
 
 LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,

@@ -25,6 +25,12 @@ std::size_t round_entries(std::size_t most) {
   return std::max<std::size_t>(16, std::bit_ceil(most));
 }
 
+// Bundles of a block where there are so many.
+std::size_t share_bundles(std::size_t n) {
+  const std::size_t n_blocks = std::max<std::size_t>(1, (n + kMostBundles - 1) / kMostBundles);
+  return (n + n_blocks - 1) / n_blocks;
+}
+
 // Constant and wide columns have no byte.
 bool has_byte(const ColumnEncoding& encoding, const ColumnBins& bins) {
   return encoding.n_entries() >= 2 && !bins.wide;
@@ -182,19 +188,44 @@ void RecordLayout::encode_joint(const JointColumns& joint, u32 bundle) {
   }
 }
 
+std::shared_ptr<const RecordLayout> RecordLayout::select(std::span<const u32> columns,
+                                                         double most) const {
+  if (slots_ || columns.size() == encodings_.size()) return nullptr;
+  constexpr u32 kUnused = ColumnEncoding::kNoBundle;
+  std::vector<u32> numbers(n_bundles_, kUnused);
+  for (const u32 c : columns)
+    if (encodings_[c].bundle != kUnused) numbers[encodings_[c].bundle] = 0;
+  const auto n_unused = std::count(numbers.begin(), numbers.end(), kUnused);
+  const std::size_t n_used = n_bundles_ - static_cast<std::size_t>(n_unused);
+  if (n_unused == 0 || static_cast<double>(n_used) > most * static_cast<double>(n_bundles_))
+    return nullptr;
+  std::shared_ptr<RecordLayout> some(new RecordLayout);
+  for (u32 bundle = 0; bundle < n_bundles_; ++bundle) {
+    if (numbers[bundle] == kUnused) continue;
+    numbers[bundle] = static_cast<u32>(some->origins_.size());
+    some->origins_.push_back(bundle);
+  }
+  some->encodings_.resize(encodings_.size());
+  for (const u32 c : columns) {
+    some->encodings_[c] = encodings_[c];
+    if (encodings_[c].bundle != kUnused) some->encodings_[c].bundle = numbers[encodings_[c].bundle];
+  }
+  some->n_bundles_ = n_used;
+  some->entries_per_bundle_ = entries_per_bundle_;
+  some->n_planned_entries_ = n_planned_entries_;
+  some->words_ = words_;
+  some->bundles_per_block_ = std::min<std::size_t>(share_bundles(n_used), 64 - words_.bytes());
+  return some;
+}
+
 // A word of 8 bytes where it costs nothing, or where 16 bits a half would not do: few rows leave
 // room for more bits, and weights need them.
 void RecordLayout::plan_blocks(const WeightFacts& weights, bool precise, std::size_t n_planned) {
-  // Bundles of a block where there are so many.
-  const auto share = [](std::size_t n) {
-    const std::size_t n_blocks = std::max<std::size_t>(1, (n + kMostBundles - 1) / kMostBundles);
-    return (n + n_blocks - 1) / n_blocks;
-  };
-  const std::size_t most = share(n_planned);
+  const std::size_t most = share_bundles(n_planned);
   const bool free = most <= 56 && round_stride(most + 8) == round_stride(most + 4);
   const bool few_rows = weights.total <= (u64{1} << 16);
   words_ = plan_words(weights, !precise && !free && !(few_rows && most <= 56));
-  bundles_per_block_ = std::min<std::size_t>(share(n_bundles_), 64 - words_.bytes());
+  bundles_per_block_ = std::min<std::size_t>(share_bundles(n_bundles_), 64 - words_.bytes());
 }
 
 std::size_t RecordLayout::bytes_per_row() const {

@@ -47,6 +47,13 @@ class RecordLayout {
   // table is kept.
   RecordLayout(const BinnedMatrix& data, std::shared_ptr<const EntrySlots> slots,
                const std::vector<JointColumns>& joints, const WeightFacts& weights, bool precise);
+  // Some of the columns alone, their bytes in the same order and histograms of the same size; null
+  // where that is all, or more than such a share of the bytes, or where a table is kept as entries.
+  std::shared_ptr<const RecordLayout> select(std::span<const u32> columns, double most) const;
+  // Of a bundle of bytes: its number in the layout of all columns.
+  std::size_t origin(std::size_t bundle) const {
+    return origins_.empty() ? bundle : origins_[bundle];
+  }
   const ColumnEncoding& encoding(u32 column) const { return encodings_[column]; }
   std::size_t n_columns() const { return encodings_.size(); }
   // Those of bytes come first.
@@ -88,6 +95,7 @@ class RecordLayout {
                               std::vector<i64>& room) const;
 
  private:
+  RecordLayout() = default;
   void encode_joint(const JointColumns& joint, u32 bundle);
   void list_columns(const BinnedMatrix& data);
   // n_planned: bundles that the precision of a word goes by.
@@ -97,6 +105,7 @@ class RecordLayout {
   std::vector<JointColumns> joints_;
   std::size_t n_bundles_ = 0, entries_per_bundle_ = 0, bundles_per_block_ = 0;  // of bytes
   std::size_t n_planned_entries_ = 0;
+  std::vector<u32> origins_;  // of some columns alone
   std::shared_ptr<const EntrySlots> slots_;
   std::vector<u32> slot_bundles_ = {0};  // where each begins in slots_->columns(), and one more
   WordPlan words_;

@@ -32,6 +32,7 @@ RemoteLeafRows::RemoteLeafRows(BlockChannel& link, const RemoteFacts& facts,
     : link_(link),
       facts_(facts),
       loss_(loss),
+      layout_(layout),
       width_(width),
       n_entries_(layout.n_entries() * width),
       level_offsets_(facts.bins.size(), 0) {
@@ -49,6 +50,20 @@ RootSums RemoteLeafRows::take_root(const BlockValues& answer) {
   levels_.clear();
   levels_[0] = take_value<std::vector<i64>>(answer, 1);
   return {static_cast<std::size_t>(sums[0]), static_cast<u64>(sums[1]), sums[2]};
+}
+
+// Blocks make the same choice, all columns where the list is empty.
+const RecordLayout& RemoteLeafRows::choose_columns(const ColumnChoice& choice) {
+  chosen_ = layout_.select(choice.columns, choice.most_share);
+  if (chosen_ || !all_known_)
+    link_.post({"choose_columns",
+                {chosen_ ? list_numbers(choice.columns) : std::vector<u32>(), choice.most_share,
+                 i64{choice.keeps_words}},
+                {}});
+  all_known_ = !chosen_;
+  const RecordLayout& chosen = chosen_ ? *chosen_ : layout_;
+  n_entries_ = chosen.n_entries() * width_;
+  return chosen;
 }
 
 RootSums RemoteLeafRows::open_root(const TreeStart& start, i64* histogram) {

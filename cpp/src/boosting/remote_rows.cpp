@@ -196,6 +196,8 @@ std::vector<TreeOfRound> RemoteRows::grow_elsewhere(std::size_t most_rounds, u64
                         drawn_,
                         loss_message_};
   request.params.follow_residuals = false;
+  leaves_->forget_columns();
+  for (const auto& own : leaves_together_) own->forget_columns();
   const auto start = std::chrono::steady_clock::now();
   const BlockValues answer = link_.ask_together({"run_rounds", write_request(request), {}});
   if (answer.empty()) return {};

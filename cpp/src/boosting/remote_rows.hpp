@@ -30,6 +30,7 @@ class RemoteLeafRows final : public LeafRows {
  public:
   RemoteLeafRows(BlockChannel& link, const RemoteFacts& facts, const RecordLayout& layout,
                  const Loss& loss, u32 width);
+  const RecordLayout& choose_columns(const ColumnChoice& choice) override;
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
   StepRules step_rules() const override {
@@ -53,6 +54,8 @@ class RemoteLeafRows final : public LeafRows {
   void settle(std::span<const u32> leaves, std::span<const double> values,
               std::span<const i64> changes) override;
   bool follows_residuals() const { return follows_residuals_; }
+  // Others may have chosen columns in the blocks.
+  void forget_columns() { all_known_ = false; }
 
  private:
   RootSums take_root(const BlockValues& answer);
@@ -61,8 +64,11 @@ class RemoteLeafRows final : public LeafRows {
   BlockChannel& link_;
   const RemoteFacts& facts_;
   const Loss& loss_;
+  const RecordLayout& layout_;
   const u32 width_;
-  const std::size_t n_entries_;
+  std::shared_ptr<const RecordLayout> chosen_;  // null: all columns
+  bool all_known_ = false;                      // the blocks have all columns
+  std::size_t n_entries_;
   // Where the levels of each wide column begin in a row of level sums, and the number of all.
   std::vector<std::size_t> level_offsets_;
   std::size_t n_levels_ = 0;

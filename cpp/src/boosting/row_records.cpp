@@ -16,7 +16,9 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kCopyRows = 1024;
+constexpr std::size_t kCopyEights = 128;  // of rows, of a task
+// Of a sample with a row for so many, nearly all eights have some.
+constexpr std::size_t kLeastDense = 4;
 constexpr std::size_t kJoinedRows = std::size_t{1} << 16;  // of a task
 
 // The bin that most of the first rows have.
@@ -162,44 +164,64 @@ bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
 
 }  // namespace
 
+// Where the bytes of the bundles come from.
+struct Records::Sources {
+  std::vector<const u8*> bytes;
+  std::vector<const ColumnEncoding*> remapped;  // null: bins are entries
+  std::vector<std::vector<u8>> joint_codes;
+};
+
 Records::Records(const BinnedMatrix& data, const RowWeights& weights, const Options& options,
                  int n_threads)
-    : n_rows_(data.n_rows) {
+    : data_(&data), n_rows_(data.n_rows) {
+  std::vector<JointColumns> joints;
+  std::vector<std::vector<u8>> joint_codes;
   if (data.entries) {
     slots_ = std::make_shared<const EntrySlots>(data);
     EntryJoiner joiner(data, weights);
-    std::vector<JointColumns> joints;
     if (options.join)
       joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
         return joiner.try_join(joint, column, most);
       });
     layout_ = std::make_shared<const RecordLayout>(data, slots_, joints, weights, options.precise);
-    lay_out();
-    copy_bytes(data, {}, n_threads);
-    return;
+  } else {
+    RowJoiner joiner(data, weights, n_threads);
+    if (options.join)
+      joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
+        return joiner.try_join(joint, column, most);
+      });
+    joint_codes = std::move(joiner.codes);
+    joint_codes.resize(joints.size());
+    layout_ = std::make_shared<const RecordLayout>(*data.bins, std::move(joints), weights,
+                                                   options.precise);
   }
-  RowJoiner joiner(data, weights, n_threads);
-  std::vector<JointColumns> joints;
-  if (options.join)
-    joints = join_columns(*data.bins, weights, [&](JointColumns& joint, u32 column, u32 most) {
-      return joiner.try_join(joint, column, most);
-    });
-  joiner.codes.resize(joints.size());
-  layout_ =
-      std::make_shared<const RecordLayout>(*data.bins, std::move(joints), weights, options.precise);
+  words_ = layout_->words();
+  find_sources(std::move(joint_codes));
+  chosen_ = options.draws ? layout_->select({}, 1.0) : nullptr;
+  if (!chosen_) chosen_ = layout_;
   lay_out();
-  copy_bytes(data, joiner.codes, n_threads);
+  copy_bytes({}, n_threads);
+  if (!options.draws) sources_ = nullptr;
 }
 
 Records::Records(const BinnedMatrix& data, std::shared_ptr<const RecordLayout> layout,
                  int n_threads)
-    : n_rows_(data.n_rows), layout_(std::move(layout)) {
+    : data_(&data), n_rows_(data.n_rows), layout_(std::move(layout)), chosen_(layout_) {
+  words_ = layout_->words();
+  find_sources(find_joint_codes(data, *layout_));
   lay_out();
-  copy_bytes(data, find_joint_codes(data, *layout_), n_threads);
+  copy_bytes({}, n_threads);
+  sources_ = nullptr;
 }
 
 Records::Records(const Records& other)
-    : n_rows_(other.n_rows_), layout_(other.layout_), slots_(other.slots_), words_(other.words_) {
+    : data_(other.data_),
+      n_rows_(other.n_rows_),
+      layout_(other.layout_),
+      chosen_(other.chosen_),
+      sources_(other.sources_),
+      slots_(other.slots_),
+      words_(other.words_) {
   for (const BundleBlock& block : other.blocks_) {
     AlignedBuffer<u8> bytes(block.bytes.size());
     std::copy_n(block.bytes.data(), block.bytes.size(), bytes.data());
@@ -244,45 +266,82 @@ std::set<std::string> list_combinations(const BinnedMatrix& data, const RowWeigh
   return found;
 }
 
+void Records::choose_columns(const ColumnChoice& choice, std::span<const u32> sample,
+                             int n_threads) {
+  std::shared_ptr<const RecordLayout> some = layout_->select(choice.columns, choice.most_share);
+  if (!some && chosen_ == layout_) return;
+  if (!sources_) find_sources(find_joint_codes(*data_, *layout_));
+  std::vector<i64> words(choice.keeps_words ? n_rows_ : 0);
+  for (std::size_t row = 0; row < words.size(); ++row) words[row] = word(row);
+  chosen_ = some ? std::move(some) : layout_;
+  lay_out();
+  // Records of all columns serve later trees, too, and words that are kept those of all rows.
+  const bool all = chosen_ == layout_ || choice.keeps_words;
+  copy_bytes(all ? std::span<const u32>() : sample, n_threads);
+  if (choice.keeps_words) write_words(0, n_rows_, words.data());
+}
+
+// Buffers stay where they are large enough.
 void Records::lay_out() {
-  words_ = layout_->words();
-  const std::size_t n_bundles = layout_->n_byte_bundles(), per_block = layout_->bundles_per_block();
+  const std::size_t n_bundles = chosen_->n_byte_bundles(), per_block = chosen_->bundles_per_block();
+  std::size_t n_blocks = 0;
   for (std::size_t first = 0; first < std::max<std::size_t>(1, n_bundles); first += per_block) {
-    BundleBlock block;
+    if (blocks_.size() == n_blocks) blocks_.emplace_back();
+    BundleBlock& block = blocks_[n_blocks++];
     block.first_bundle = static_cast<u32>(first);
     block.n_bundles = static_cast<u32>(std::min(per_block, n_bundles - first));
     block.stride = round_stride(block.n_bundles + words_.bytes());
     block.tail = block.stride - words_.bytes();
-    block.bytes = AlignedBuffer<u8>(n_rows_ * block.stride + 64);
-    blocks_.push_back(std::move(block));
+    const std::size_t n_bytes = n_rows_ * block.stride + 64;
+    if (block.bytes.size() < n_bytes) {
+      block.bytes = {};  // before there is another
+      block.bytes = AlignedBuffer<u8>(n_bytes);
+    }
     if (per_block == 0) break;
   }
+  blocks_.resize(n_blocks);
 }
 
-void Records::copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
-                         int n_threads) {
+void Records::find_sources(std::vector<std::vector<u8>> joint_codes) {
   const std::size_t n_bundles = layout_->n_byte_bundles();
-  std::vector<const u8*> sources(n_bundles);
-  std::vector<const ColumnEncoding*> remapped(n_bundles, nullptr);
+  Sources sources;
+  sources.bytes.resize(n_bundles);
+  sources.remapped.assign(n_bundles, nullptr);
   for (u32 c = 0; c < layout_->n_columns(); ++c) {
     const ColumnEncoding& encoding = layout_->encoding(c);
     if (encoding.bundle >= n_bundles || encoding.joint) continue;
-    sources[encoding.bundle] = data.column(c);
-    if (encoding.n_bins != kMissingBin) remapped[encoding.bundle] = &encoding;
+    sources.bytes[encoding.bundle] = data_->column(c);
+    if (encoding.n_bins != kMissingBin) sources.remapped[encoding.bundle] = &encoding;
   }
-  for (std::size_t j = 0; j < joint_codes.size(); ++j)
-    sources[n_bundles - joint_codes.size() + j] = joint_codes[j].data();
-  parallel_for((n_rows_ + kCopyRows - 1) / kCopyRows, n_threads, [&](std::size_t task) {
-    const std::size_t last = std::min(n_rows_, (task + 1) * kCopyRows);
-    for (BundleBlock& block : blocks_) {
-      for (std::size_t begin = task * kCopyRows; begin < last; begin += 64) {
-        const std::size_t end = std::min(last, begin + 64);
-        for (std::size_t row = begin; row < end; row += 8)
-          copy_eight_rows(block, sources.data() + block.first_bundle,
-                          remapped.data() + block.first_bundle, row,
-                          std::min<std::size_t>(8, end - row));
+  sources.joint_codes = std::move(joint_codes);
+  const std::size_t first = n_bundles - sources.joint_codes.size();
+  for (std::size_t j = 0; j < sources.joint_codes.size(); ++j)
+    sources.bytes[first + j] = sources.joint_codes[j].data();
+  sources_ = std::make_shared<const Sources>(std::move(sources));
+}
+
+void Records::copy_bytes(std::span<const u32> sample, int n_threads) {
+  const std::size_t n_bundles = chosen_->n_byte_bundles();
+  std::vector<const u8*> sources(n_bundles);
+  std::vector<const ColumnEncoding*> remapped(n_bundles);
+  for (std::size_t bundle = 0; bundle < n_bundles; ++bundle) {
+    sources[bundle] = sources_->bytes[chosen_->origin(bundle)];
+    remapped[bundle] = sources_->remapped[chosen_->origin(bundle)];
+  }
+  std::vector<u32> eights;  // of rows; empty: all
+  const bool few = sample.size() * kLeastDense < n_rows_;
+  for (std::size_t i = 0; few && i < sample.size(); ++i)
+    if (eights.empty() || eights.back() != sample[i] / 8) eights.push_back(sample[i] / 8);
+  const std::size_t n_eights = eights.empty() ? (n_rows_ + 7) / 8 : eights.size();
+  parallel_for((n_eights + kCopyEights - 1) / kCopyEights, n_threads, [&](std::size_t task) {
+    const std::size_t last = std::min(n_eights, (task + 1) * kCopyEights);
+    for (BundleBlock& block : blocks_)
+      for (std::size_t k = task * kCopyEights; k < last; ++k) {
+        const std::size_t row = 8 * (eights.empty() ? k : eights[k]);
+        copy_eight_rows(block, sources.data() + block.first_bundle,
+                        remapped.data() + block.first_bundle, row,
+                        std::min<std::size_t>(8, n_rows_ - row));
       }
-    }
   });
 }
 

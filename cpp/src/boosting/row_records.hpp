@@ -26,21 +26,33 @@ struct RowsToAdd {
   std::size_t begin, n;
 };
 
+// The columns that a tree may look at, ascending. Records hold these alone if they are at most such
+// a share of the bytes, else all; words are kept or lost.
+struct ColumnChoice {
+  std::span<const u32> columns;
+  double most_share = 1.0;
+  bool keeps_words = false;
+};
+
 class Records {
  public:
   struct Options {
     bool join = true;      // columns of few values may share a byte
     bool precise = false;  // words of 8 bytes and as fine, because weights will change
+    bool draws = false;    // columns will be chosen before bins are read
   };
   Records(const BinnedMatrix& data, const RowWeights& weights, const Options& options,
           int n_threads);
   // Those of a block of rows, in the layout of all blocks.
   Records(const BinnedMatrix& data, std::shared_ptr<const RecordLayout> layout, int n_threads);
-  // A copy has words of its own.
+  // A copy has words and columns of its own.
   Records(const Records& other);
   Records(Records&&) = default;
   Records& operator=(const Records&) = delete;
-  const RecordLayout& layout() const { return *layout_; }
+  const RecordLayout& layout() const { return *layout_; }         // of all columns
+  const RecordLayout& chosen_layout() const { return *chosen_; }  // of those in the records
+  // `sample`: the rows whose bins will be read, ascending; empty: all of them.
+  void choose_columns(const ColumnChoice& choice, std::span<const u32> sample, int n_threads);
   std::size_t bytes() const;
   const WordPlan& words() const { return words_; }
   // Other weights for the next trees; words are of 8 bytes.
@@ -64,12 +76,15 @@ class Records {
   i64 word(std::size_t row) const;
 
  private:
+  struct Sources;
   void lay_out();
-  void copy_bytes(const BinnedMatrix& data, const std::vector<std::vector<u8>>& joint_codes,
-                  int n_threads);
+  void find_sources(std::vector<std::vector<u8>> joint_codes);
+  void copy_bytes(std::span<const u32> sample, int n_threads);
 
+  const BinnedMatrix* data_;
   std::size_t n_rows_ = 0;
-  std::shared_ptr<const RecordLayout> layout_;
+  std::shared_ptr<const RecordLayout> layout_, chosen_;
+  std::shared_ptr<const Sources> sources_;   // null where the records hold all columns, and will
   std::shared_ptr<const EntrySlots> slots_;  // null: the table is bytes
   std::vector<BundleBlock> blocks_;
   WordPlan words_;

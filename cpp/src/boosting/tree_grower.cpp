@@ -21,28 +21,19 @@ constexpr double kLeastGainIncremental = 1.0;
 BoostingGrower::BoostingGrower(const GrowerTable& table, LeafRows& rows,
                                const BoostingParams& params, u32 n_scores, int n_threads)
     : bins_(*table.bins),
-      layout_(*table.layout),
+      table_layout_(*table.layout),
       weights_(*table.weights),
       rows_(rows),
       params_(params),
       n_scores_(n_scores),
       n_threads_(n_threads),
-      width_(n_scores > 1 ? n_scores + 1 : 1),
-      n_entries_(layout_.n_entries() * width_) {
+      width_(n_scores > 1 ? n_scores + 1 : 1) {
   if (!params.interaction_groups.empty()) {
     const std::size_t words = (params.interaction_groups.size() + 63) / 64;
     feature_groups_.assign(bins_.size(), std::vector<u64>(words, 0));
     for (std::size_t g = 0; g < params.interaction_groups.size(); ++g)
       for (const u32 f : params.interaction_groups[g])
         feature_groups_[f][g / 64] |= u64{1} << (g % 64);
-  }
-  bundle_features_.resize(layout_.n_bundles() + 1);
-  for (u32 f = 0; f < bins_.size(); ++f) {
-    if (layout_.encoding(f).bundle != ColumnEncoding::kNoBundle) {
-      bundle_features_[layout_.encoding(f).bundle].push_back(f);
-    } else if (bins_[f].wide) {
-      bundle_features_.back().push_back(f);
-    }
   }
 }
 
@@ -90,9 +81,7 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   node_gains_.clear();
   node_leaves_.clear();
   leaves_.clear();
-  tree_features_.resize(bins_.size());
-  std::iota(tree_features_.begin(), tree_features_.end(), 0u);
-  draw_features(tree_features_, params_.colsample_tree, 0, 0);
+  draw_tree_features();
 
   std::unique_ptr<OpenLeaf> root = open_root();
   const std::size_t most_leaves =
@@ -159,7 +148,7 @@ std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::pop(LeafQueue& queue) 
 void BoostingGrower::close(const OpenLeaf& leaf) {
   if (leaf.expanded) unsplit_.push_back(leaf.rows);  // ahead of time, and in vain
   leaves_.push_back(leaf);
-  if (plan_->incremental) collect_histograms(leaf, leaves_.back().kept_histograms);
+  if (keeps_histograms()) collect_histograms(leaf, leaves_.back().kept_histograms);
 }
 
 // The histogram of a leaf, or those of the children among which it was divided ahead of time.
@@ -231,7 +220,8 @@ LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
 
 // Whether the children of a leaf are searched, or their histograms kept.
 bool BoostingGrower::needs_histograms(const OpenLeaf& leaf, bool last) const {
-  return plan_->incremental || (!last && leaf.depth + 1 < find_max_depth());
+  if (sums_columns_) return false;
+  return keeps_histograms() || (!last && leaf.depth + 1 < find_max_depth());
 }
 
 // Splits the rows of some leaves and looks for the best splits of their children. Returns whether
@@ -251,7 +241,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     splits.push_back({leaf->partition, built, {}, {}});
   }
   rows_.split_leaves(splits);
-  std::vector<OpenLeaf*> too_small;
+  std::vector<OpenLeaf*> too_small, alone;
   std::vector<LeafSplit> done;
   std::vector<Siblings> pairs;
   for (std::size_t k = 0; k < batch.size(); ++k) {
@@ -265,7 +255,10 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
     make_children(leaf);
     done.push_back(leaf.partition);
     leaf.expanded = true;
-    if (!needs_histograms(leaf, last)) {
+    if (sums_columns_) {
+      for (OpenLeaf* child : {leaf.left.get(), leaf.right.get()})
+        if (!last && may_split(*child)) alone.push_back(child);
+    } else if (!needs_histograms(leaf, last)) {
       return_histogram(leaf.histogram);
     } else if (OpenLeaf* const child =
                    pass_histograms(leaf, splits[k], !last && !plan_->symmetric, pairs)) {
@@ -275,7 +268,7 @@ bool BoostingGrower::expand(std::span<OpenLeaf* const> batch, bool last) {
   }
   rows_.split_held_out(done);
   recount_later(too_small, rules.counts_late);
-  search_pairs(pairs);
+  sums_columns_ ? search_columns(alone) : search_pairs(pairs);
   return !too_small.empty();
 }
 
@@ -367,7 +360,7 @@ BoostingGrower::OpenLeaf* BoostingGrower::pass_histograms(OpenLeaf& leaf, const 
   const bool left_first = built ? leaf.partition.built == Side::left : left.n_rows <= right.n_rows;
   OpenLeaf& first = left_first ? left : right;
   OpenLeaf& second = left_first ? right : left;
-  if (!may_split(first) && !may_split(second) && !plan_->incremental) {
+  if (!may_split(first) && !may_split(second) && !keeps_histograms()) {
     return_histogram(leaf.histogram);
     return_histogram(built);
     return nullptr;
@@ -390,14 +383,23 @@ void BoostingGrower::describe_root(OpenLeaf& root, const RootSums& sums) {
 std::unique_ptr<BoostingGrower::OpenLeaf> BoostingGrower::open_root() {
   if (plan_->incremental) return open_incremental_root();
   auto root = std::make_unique<OpenLeaf>();
-  root->histogram = borrow_histogram();
+  if (!sums_columns_) root->histogram = borrow_histogram();
   root->counted = width_ > 1;
   const RootSums sums = rows_.open_root({first_score_, n_scores_, tree_number_}, root->histogram);
   root->total = sums.total;
   describe_root(*root, sums);
-  Siblings alone{{root.get(), nullptr}, rows_.partial_histograms(), !plan_->symmetric};
-  search_pairs({&alone, 1});
+  search_root(*root, rows_.partial_histograms());
   return root;
+}
+
+void BoostingGrower::search_root(OpenLeaf& root, std::span<i64* const> parts) {
+  OpenLeaf* const leaf = &root;
+  if (sums_columns_) {
+    if (may_split(root)) search_columns({&leaf, 1});
+    return;
+  }
+  Siblings alone{{leaf, nullptr}, parts, !plan_->symmetric};
+  search_pairs({&alone, 1});
 }
 
 u32 BoostingGrower::add_node(const OpenLeaf& leaf) {
@@ -443,12 +445,12 @@ GrownTree::Split BoostingGrower::describe(const OpenLeaf& leaf) const {
 }
 
 std::size_t BoostingGrower::bytes() const {
-  return histograms_.size() * n_entries_ * sizeof(i64);
+  return histograms_.size() * histogram_size_ * sizeof(i64);
 }
 
 i64* BoostingGrower::borrow_histogram() {
   if (free_histograms_.empty()) {
-    histograms_.emplace_back(std::max<std::size_t>(1, n_entries_));
+    histograms_.emplace_back(histogram_size_);
     return histograms_.back().data();
   }
   i64* histogram = free_histograms_.back();

@@ -48,8 +48,9 @@ class BoostingGrower {
   const std::vector<u32>& split_bins() const { return split_bins_; }
   std::size_t bytes() const;
   // Where words are updated from tree to tree, so is the histogram of the root: summed up once, and
-  // changed by what the words of each leaf's rows were changed by (words without a hessian).
-  void sum_root();
+  // changed by what the words of each leaf's rows were changed by (words without a hessian). Where
+  // trees have columns of their own it is summed up anew.
+  void forget_root() { root_known_ = false; }
   void update_root(std::span<const i64> changes);
   const std::vector<double>& gains() const { return node_gains_; }  // per node, where it was split
 
@@ -75,8 +76,16 @@ class BoostingGrower {
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
   struct QueuedLeaves;
 
+  void draw_tree_features();
+  bool pays_to_sum_columns() const;
+  void list_bundles();
+  bool keeps_histograms() const {  // of all leaves, for the next root
+    return plan_->incremental && layout_ == &table_layout_;
+  }
   std::unique_ptr<OpenLeaf> open_root();
   std::unique_ptr<OpenLeaf> open_incremental_root();
+  void sum_root(i64* histogram);
+  void search_root(OpenLeaf& root, std::span<i64* const> parts);
   void describe_root(OpenLeaf& root, const RootSums& sums);
   NodeFacts describe_node(const OpenLeaf& leaf) const {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper, tree_number_, leaf.key};
@@ -117,6 +126,9 @@ class BoostingGrower {
   OpenLeaf* pass_histograms(OpenLeaf& leaf, const StepSplit& split, bool searched,
                             std::vector<Siblings>& pairs);
   void search_pairs(std::span<Siblings> pairs);
+  void search_columns(std::span<OpenLeaf* const> leaves);
+  void search_features(const OpenLeaf& leaf, std::span<const u32> features, const i64* words,
+                       BoostSplit& best) const;
   template <class Search>
   void search_bundles(const Siblings& pair, std::size_t begin, std::size_t end,
                       BoostSplit* found) const;
@@ -136,7 +148,7 @@ class BoostingGrower {
   ColumnView describe_column(u32 feature) const;
   // What the histogram of a column is added up in, where no part of the leaf's is one.
   struct ColumnRoom {
-    alignas(64) i64 bins[kHistogramBins];
+    alignas(64) i64 bins[kHistogramBins + 8];
     std::vector<i64> levels;  // of a wide category
   };
   ColumnView view_column(const OpenLeaf& leaf, u32 feature, ColumnRoom& room) const;
@@ -153,6 +165,7 @@ class BoostingGrower {
   }
   std::vector<u8> choose_features(const OpenLeaf& leaf) const;
   bool is_open_to(const OpenLeaf& leaf, u32 feature) const;
+  static std::size_t count_drawn(std::size_t n, double share);
   void draw_features(std::vector<u32>& features, double share, u64 node, u64 depth) const;
   void prune();  // after growing: merges leaves whose gain is below ccp_alpha
   GrownTree::Split describe(const OpenLeaf& leaf) const;
@@ -160,27 +173,35 @@ class BoostingGrower {
   i64* borrow_histogram();
   void return_histogram(i64*& histogram);
   void drop_histogram(i64*& histogram) {  // of a leaf that will not be split
-    if (!plan_->incremental) return_histogram(histogram);
+    if (!keeps_histograms()) return_histogram(histogram);
   }
   void reclaim_histograms();
 
   const std::vector<ColumnBins>& bins_;
-  const RecordLayout& layout_;
+  const RecordLayout& table_layout_;  // of all columns
   const WeightFacts& weights_;
   LeafRows& rows_;
   const BoostingParams& params_;
   const u32 n_scores_;
   const int n_threads_;
-  const u32 width_;              // words of an entry
-  const std::size_t n_entries_;  // words of a node
+  const u32 width_;  // words of an entry
   std::vector<AlignedBuffer<i64>> histograms_;
+  std::size_t histogram_size_ = 0;     // of each, in words
   AlignedBuffer<i64> root_histogram_;  // updated incrementally
   i64 root_total_ = 0;
+  bool root_known_ = false;
   std::vector<i64*> free_histograms_;
   std::vector<std::vector<u64>> feature_groups_;
-  std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
 
   // Of the tree at hand.
+  const RecordLayout* layout_ = nullptr;  // of the columns that it looks at
+  std::size_t n_entries_ = 0;             // words of a node
+  bool all_features_ = false;             // none of its features was left out
+  // Nodes look at few features, whose histograms are made of their rows, for the search alone; no
+  // leaf has one.
+  bool sums_columns_ = false;
+  std::size_t drawn_per_node_ = 0;
+  std::vector<std::vector<u32>> bundle_features_;  // of each bundle; the last: wide categories
   std::span<const SearchPlan> scores_;
   const SearchPlan* plan_ = nullptr;  // of the first score
   u32 first_score_ = 0;
