@@ -141,6 +141,26 @@ void add_rows_unrolled(const BundleBlock& block, const RowsToAdd& rows, std::siz
   add_rows<kNarrow, kListed, kFullStep, kBundles % 8>(block, last, step, histogram);
 }
 
+// Rows from `begin` on, whose words are written in passing. A word is written last: the bins beside
+// it would wait for it.
+template <class Word, std::size_t kBundles>
+void write_rows_unrolled(BundleBlock& block, const RowsToAdd& rows, const Word* words,
+                         i64* histogram) {
+  constexpr std::size_t kStride = round_stride(kBundles + sizeof(Word));
+  if (rows.n == 0) return;
+  u8* record = block.bytes.data() + rows.begin * kStride;
+  u64 first = load_bins(record);
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    const u64 own_first = first;
+    // No row beyond the last is looked at: it may be another thread's.
+    u8* const next = record + (i + 1 < rows.n ? kStride : 0);
+    first = load_bins(next);
+    add_bundles<kBundles>(record, own_first, widen(words[i]), histogram);
+    std::memcpy(record + kStride - sizeof(Word), words + i, sizeof(Word));
+    record = next;
+  }
+}
+
 using AddRows = void(const BundleBlock&, const RowsToAdd&, std::size_t step, i64* histogram);
 
 // Records of so many bytes have few enough columns for their entries to fit into the first-level
@@ -161,6 +181,15 @@ std::span<AddRows* const> list_unrolled() {
     static constexpr AddRows* kKernels[] = {add_rows_unrolled<kNarrow, kListed, kBundles>...};
     return std::span<AddRows* const>(kKernels);
   }(std::make_index_sequence<kUnrolledStride - sizeof(RecordWord<kNarrow>) + 1>());
+}
+
+template <class Word>
+auto list_writing() {
+  return []<std::size_t... kBundles>(std::index_sequence<kBundles...>) {
+    static constexpr decltype(&write_rows_unrolled<Word, 0>) kKernels[] = {
+        write_rows_unrolled<Word, kBundles>...};
+    return std::span(kKernels);
+  }(std::make_index_sequence<kUnrolledStride - sizeof(Word) + 1>());
 }
 
 template <bool kNarrow, bool kListed>
@@ -407,5 +436,18 @@ void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogr
     for (const u32 slot : listed) own[slot] += added;
   });
 }
+
+template <class Word>
+void Records::write_and_add(std::size_t begin, std::size_t end, const Word* words, i64* histogram) {
+  const auto kernels = list_writing<Word>();
+  BundleBlock& block = blocks_[0];
+  if (blocks_.size() == 1 && !slots_ && layout_->bundle_step() == kFullStep &&
+      block.n_bundles < kernels.size())
+    return kernels[block.n_bundles](block, {nullptr, begin, end - begin}, words, histogram);
+  write_words(begin, end, words);
+  add_rows({nullptr, begin, end - begin}, {}, histogram);
+}
+template void Records::write_and_add(std::size_t, std::size_t, const u32*, i64*);
+template void Records::write_and_add(std::size_t, std::size_t, const i64*, i64*);
 
 }  // namespace committee
