@@ -36,6 +36,22 @@ template <std::size_t... kBundle>
   ((histogram[kBundle * step + (bins >> (8 * kBundle) & 0xFF)] += word), ...);
 }
 
+constexpr std::size_t kFullStep = RecordLayout::find_step(kHistogramBins);
+
+// The columns of a row, of 256 entries each; each eight are loaded before the entries of the eight
+// before.
+template <std::size_t kBundles>
+[[gnu::always_inline]] inline void add_bundles(const u8* record, u64 bins, i64 word,
+                                               i64* histogram) {
+  if constexpr (kBundles >= 8) {
+    const u64 next = load_bins(record + 8);  // behind the last column is at least the word
+    add_columns(bins, histogram, kFullStep, word, std::make_index_sequence<8>());
+    add_bundles<kBundles - 8>(record + 8, next, word, histogram + 8 * kFullStep);
+  } else {
+    add_columns(bins, histogram, kFullStep, word, std::make_index_sequence<kBundles>());
+  }
+}
+
 // Eight columns at a time and kRest at the end, without a branch among them; the distance of the
 // columns' entries is known where they have 256. What a row begins with is loaded before the
 // entries of the row before it, and each eight before the entries of the eight before: they would
@@ -90,23 +106,106 @@ void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_
   add_row(next);
 }
 
+// The same for so many columns of 256 entries, in one piece: a loop over the eights of a row keeps
+// what it needs for rows on the stack, and takes a fifth longer. Stores bound it now, one a column
+// and cycle. The last rows, which look at none beyond them, are left to the loop.
+template <bool kNarrow, bool kListed, std::size_t kBundles>
+void add_rows_unrolled(const BundleBlock& block, const RowsToAdd& rows, std::size_t step,
+                       i64* histogram) {
+  constexpr std::size_t kWord = sizeof(RecordWord<kNarrow>);
+  constexpr std::size_t kStride = round_stride(kBundles + kWord), kTail = kStride - kWord;
+  constexpr std::size_t kLeft = kListed ? kPrefetchAhead : 1;
+  const std::size_t n = rows.n - std::min(rows.n, kLeft);
+  const u8* const records = block.bytes.data() + rows.begin * kStride;
+  const RowItem* const listed = rows.listed;
+  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
+    return records + (kListed ? std::size_t{listed[i].row} : i) * kStride;
+  };
+  if (n > 0) {
+    const u8* record = find_record(0);
+    u64 first = load_bins(record);
+    i64 word = load_word<kNarrow>(record + kTail);
+    for (std::size_t i = 0; i < n; ++i) {
+      const u8* const own = record;
+      const u64 own_first = first;
+      const i64 own_word = word;
+      if constexpr (kListed) __builtin_prefetch(find_record(i + kPrefetchAhead));
+      record = find_record(i + 1);
+      first = load_bins(record);
+      word = load_word<kNarrow>(record + kTail);
+      add_bundles<kBundles>(own, own_first, own_word, histogram);
+    }
+  }
+  const RowsToAdd last{kListed ? listed + n : nullptr, kListed ? rows.begin : rows.begin + n,
+                       rows.n - n};
+  add_rows<kNarrow, kListed, kFullStep, kBundles % 8>(block, last, step, histogram);
+}
+
+// Rows from `begin` on, whose words are written in passing. A word is written last: the bins beside
+// it would wait for it.
+template <class Word, std::size_t kBundles>
+void write_rows_unrolled(BundleBlock& block, const RowsToAdd& rows, const Word* words,
+                         i64* histogram) {
+  constexpr std::size_t kStride = round_stride(kBundles + sizeof(Word));
+  if (rows.n == 0) return;
+  u8* record = block.bytes.data() + rows.begin * kStride;
+  u64 first = load_bins(record);
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    const u64 own_first = first;
+    // No row beyond the last is looked at: it may be another thread's.
+    u8* const next = record + (i + 1 < rows.n ? kStride : 0);
+    first = load_bins(next);
+    add_bundles<kBundles>(record, own_first, widen(words[i]), histogram);
+    std::memcpy(record + kStride - sizeof(Word), words + i, sizeof(Word));
+    record = next;
+  }
+}
+
 using AddRows = void(const BundleBlock&, const RowsToAdd&, std::size_t step, i64* histogram);
 
+// Records of so many bytes have few enough columns for their entries to fit into the first-level
+// cache, about: those of more wait for the second, and a loop is as fast.
+constexpr std::size_t kUnrolledStride = 32;
+
 template <bool kNarrow, bool kListed, std::size_t kStep>
-std::span<AddRows* const> list_kernels() {
+std::span<AddRows* const> list_loops() {
   return []<std::size_t... kRest>(std::index_sequence<kRest...>) {
     static constexpr AddRows* kKernels[] = {add_rows<kNarrow, kListed, kStep, kRest>...};
     return std::span<AddRows* const>(kKernels);
   }(std::make_index_sequence<8>());
 }
 
-// Kernels by the columns behind the last eight.
-template <bool kListed>
-std::span<AddRows* const> choose_kernels(bool narrow, std::size_t step) {
-  constexpr std::size_t kFull = RecordLayout::find_step(kHistogramBins);
-  if (step == kFull)
-    return narrow ? list_kernels<true, kListed, kFull>() : list_kernels<false, kListed, kFull>();
-  return narrow ? list_kernels<true, kListed, 0>() : list_kernels<false, kListed, 0>();
+template <bool kNarrow, bool kListed>
+std::span<AddRows* const> list_unrolled() {
+  return []<std::size_t... kBundles>(std::index_sequence<kBundles...>) {
+    static constexpr AddRows* kKernels[] = {add_rows_unrolled<kNarrow, kListed, kBundles>...};
+    return std::span<AddRows* const>(kKernels);
+  }(std::make_index_sequence<kUnrolledStride - sizeof(RecordWord<kNarrow>) + 1>());
+}
+
+template <class Word>
+auto list_writing() {
+  return []<std::size_t... kBundles>(std::index_sequence<kBundles...>) {
+    static constexpr decltype(&write_rows_unrolled<Word, 0>) kKernels[] = {
+        write_rows_unrolled<Word, kBundles>...};
+    return std::span(kKernels);
+  }(std::make_index_sequence<kUnrolledStride - sizeof(Word) + 1>());
+}
+
+template <bool kNarrow, bool kListed>
+AddRows* choose_kernel(std::size_t n_bundles, std::size_t step) {
+  const auto unrolled = list_unrolled<kNarrow, kListed>();
+  if (step != kFullStep) return list_loops<kNarrow, kListed, 0>()[n_bundles % 8];
+  return n_bundles < unrolled.size() ? unrolled[n_bundles]
+                                     : list_loops<kNarrow, kListed, kFullStep>()[n_bundles % 8];
+}
+
+AddRows* choose_kernel(bool narrow, bool listed, std::size_t n_bundles, std::size_t step) {
+  if (listed)
+    return narrow ? choose_kernel<true, true>(n_bundles, step)
+                  : choose_kernel<false, true>(n_bundles, step);
+  return narrow ? choose_kernel<true, false>(n_bundles, step)
+                : choose_kernel<false, false>(n_bundles, step);
 }
 
 // Entries of several words fill more than the first-level cache: so many rows are added to some
@@ -327,10 +426,9 @@ void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogr
                        histogram + chosen_->n_byte_entries() * of_rows.width);
     return;
   }
-  const auto kernels = rows.listed ? choose_kernels<true>(words_.narrow, step)
-                                   : choose_kernels<false>(words_.narrow, step);
   for (const BundleBlock& block : blocks_)
-    kernels[block.n_bundles % 8](block, rows, step, histogram + block.first_bundle * step);
+    choose_kernel(words_.narrow, rows.listed != nullptr, block.n_bundles, step)(
+        block, rows, step, histogram + block.first_bundle * step);
   if (!slots_) return;
   i64* const own = histogram + chosen_->n_byte_entries();
   add_slots(*slots_, rows, [&](std::size_t row, std::span<const u32> listed) {
@@ -338,5 +436,18 @@ void Records::add_rows(const RowsToAdd& rows, const Words& of_rows, i64* histogr
     for (const u32 slot : listed) own[slot] += added;
   });
 }
+
+template <class Word>
+void Records::write_and_add(std::size_t begin, std::size_t end, const Word* words, i64* histogram) {
+  const auto kernels = list_writing<Word>();
+  BundleBlock& block = blocks_[0];
+  if (blocks_.size() == 1 && !slots_ && layout_->bundle_step() == kFullStep &&
+      block.n_bundles < kernels.size())
+    return kernels[block.n_bundles](block, {nullptr, begin, end - begin}, words, histogram);
+  write_words(begin, end, words);
+  add_rows({nullptr, begin, end - begin}, {}, histogram);
+}
+template void Records::write_and_add(std::size_t, std::size_t, const u32*, i64*);
+template void Records::write_and_add(std::size_t, std::size_t, const i64*, i64*);
 
 }  // namespace committee

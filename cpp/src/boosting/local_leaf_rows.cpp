@@ -136,17 +136,23 @@ i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::siz
     return static_cast<i64>(end - begin);
   }
   const FixedGradientPair* const pairs = gradients.pairs(start.first_score);
+  const auto write = [&](const auto* words) {
+    if (histogram) {
+      records_.write_and_add(begin, end, words, histogram);
+    } else {
+      records_.write_words(begin, end, words);
+    }
+  };
   i64 total;
   if (plan.narrow) {
     u32 words[kFillRows];
     total = make_narrow_words(pairs, *shared_.weights, plan, key, begin, end, words);
-    records_.write_words(begin, end, words);
+    write(words);
   } else {
     i64 words[kFillRows];
     total = make_words(pairs, *shared_.weights, plan, key, begin, end, words);
-    records_.write_words(begin, end, words);
+    write(words);
   }
-  if (histogram) records_.add_rows({nullptr, begin, end - begin}, words(), histogram);
   return total;
 }
 

@@ -17,50 +17,55 @@ namespace {
 constexpr std::size_t kManyRows = 32'768, kRowsPerBlock = 8'192;
 constexpr std::size_t kResidualRows = 512;
 
-// Without gradients the weights alone.
-void add_gradients(std::span<const RowItem> rows, const FixedGradientPair* gradients,
-                   const RowWeights& weights, FixedSums& sums) {
-  if (!gradients) {
-    sums.weight += weights.values.empty() ? static_cast<i64>(rows.size()) : 0;
-    for (std::size_t i = 0; i < rows.size() && !weights.values.empty(); ++i)
-      sums.weight += weights.values[rows[i].row];
-    return;
-  }
-  if (weights.values.empty()) {
-    for (const RowItem& item : rows) {
-      const FixedGradientPair pair = gradients[item.row];
-      sums.gradient += pair.gradient;
-      sums.hessian += pair.hessian;
-    }
-    sums.weight += static_cast<i64>(rows.size());
-    return;
-  }
-  for (const RowItem& item : rows) {
-    const i64 w = weights.values[item.row];
-    sums.gradient += w * gradients[item.row].gradient;
-    sums.hessian += w * gradients[item.row].hessian;
-    sums.weight += w;
-  }
-}
-
-// Blocks of all rows that leaves are gone through by.
-class RowBlocks {
+// The rows of some leaves, block by block of all rows. A leaf's rows ascend: where a block ends in
+// its list the next one begins.
+class LeafBlocks {
  public:
-  RowBlocks(std::size_t n_rows, int n_threads) : n_rows_(n_rows) {
+  LeafBlocks(std::size_t n_rows, int n_threads) : n_rows_(n_rows), n_threads_(n_threads) {
     const bool shared = n_threads > 1 && n_rows >= kMinParallelRows;
     size_ = shared
                 ? std::max<std::size_t>(static_cast<std::size_t>(n_threads), n_rows / kRowsPerBlock)
             : n_rows >= kManyRows ? n_rows / kRowsPerBlock
                                   : 1;
   }
-  std::size_t size() const { return size_; }
-  std::span<const RowItem> select(std::span<const RowItem> rows, std::size_t block) const {
-    if (size_ == 1) return rows;
-    return select_block(rows, n_rows_ * block / size_, n_rows_ * (block + 1) / size_);
+  void add(std::size_t leaf, std::span<const RowItem> rows) {
+    if (!rows.empty()) lists_.push_back({leaf, rows.data(), rows.data() + rows.size()});
+  }
+  // What visit() is told to look at: one thread's rows, in parts.
+  std::size_t n_tasks() const { return n_threads_ > 1 ? size_ : 1; }
+  // visit(task, leaf, begin, end): goes from one row on to the first that is not before the given
+  // one, and returns its place.
+  template <class Visit>
+  void visit(Visit&& visit) const {
+    parallel_for(n_tasks(), n_threads_, [&](std::size_t task) {
+      const std::size_t first = size_ * task / n_tasks(), last = size_ * (task + 1) / n_tasks();
+      std::vector<LeafList> lists = lists_;
+      if (first > 0)
+        for (LeafList& list : lists)
+          list.at =
+              std::lower_bound(list.at, list.end, n_rows_ * first / size_,
+                               [](const RowItem& item, std::size_t row) { return item.row < row; });
+      for (std::size_t block = first; block < last; ++block) {
+        const auto end = static_cast<u32>(n_rows_ * (block + 1) / size_);
+        for (LeafList& list : lists) {
+          const RowItem* at = list.at;
+          visit(task, list.leaf, [&](auto&& use) __attribute__((always_inline)) {
+            for (; at != list.end && at->row < end; ++at) use(at->row);
+          });
+          list.at = at;
+        }
+      }
+    });
   }
 
  private:
+  struct LeafList {
+    std::size_t leaf;
+    const RowItem *at, *end;
+  };
   std::size_t n_rows_, size_;
+  int n_threads_;
+  std::vector<LeafList> lists_;
 };
 
 }  // namespace
@@ -76,17 +81,32 @@ std::vector<FixedSums> LocalLeafRows::sum_leaves(std::span<const u32> leaves, u3
   // Values that are renewed take nothing of the gradients.
   const bool renewed = shared_.loss->shape().rule != LeafRule::newton;
   const FixedGradientPair* const gradients = renewed ? nullptr : shared_.gradients->pairs(score);
-  const RowBlocks blocks(shared_.data->n_rows, n_threads_);
-  std::vector<FixedSums> sums(blocks.size() * leaves.size());
-  parallel_for(blocks.size(), n_threads_, [&](std::size_t block) {
-    for (std::size_t l = 0; l < leaves.size(); ++l) {
-      FixedSums& own = sums[block * leaves.size() + l];
-      const auto add = [&](std::span<const RowItem> rows) {
-        add_gradients(blocks.select(rows, block), gradients, *shared_.weights, own);
-      };
-      add(rows_of(leaves[l]));
-      if (all) add(held_out_of(leaves[l]));
+  LeafBlocks blocks(shared_.data->n_rows, n_threads_);
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    blocks.add(l, rows_of(leaves[l]));
+    if (all) blocks.add(l, held_out_of(leaves[l]));
+  }
+  const std::vector<u32>& weights = shared_.weights->values;
+  std::vector<FixedSums> sums(blocks.n_tasks() * leaves.size());
+  blocks.visit([&](std::size_t task, std::size_t leaf, auto&& for_each_row) {
+    FixedSums own = sums[task * leaves.size() + leaf];
+    if (!gradients) {
+      for_each_row([&](u32 row) { own.weight += weights.empty() ? 1 : i64{weights[row]}; });
+    } else if (weights.empty()) {
+      for_each_row([&](u32 row) {
+        own.gradient += gradients[row].gradient;
+        own.hessian += gradients[row].hessian;
+        ++own.weight;
+      });
+    } else {
+      for_each_row([&](u32 row) {
+        const i64 w = weights[row];
+        own.gradient += w * gradients[row].gradient;
+        own.hessian += w * gradients[row].hessian;
+        own.weight += w;
+      });
     }
+    sums[task * leaves.size() + leaf] = own;
   });
   std::vector<FixedSums> totals(leaves.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -115,13 +135,14 @@ std::vector<double> LocalLeafRows::find_middles(std::span<const u32> leaves, u32
 void LocalLeafRows::add_values(std::span<const u32> leaves, u32 score,
                                std::span<const double> values) {
   double* const scores = shared_.scores + score * shared_.data->n_rows;
-  const RowBlocks blocks(shared_.data->n_rows, n_threads_);
-  parallel_for(blocks.size(), n_threads_, [&](std::size_t block) {
-    for (std::size_t l = 0; l < leaves.size(); ++l) {
-      const double value = values[l];
-      for (const auto& rows : {rows_of(leaves[l]), held_out_of(leaves[l])})
-        for (const RowItem& item : blocks.select(rows, block)) scores[item.row] += value;
-    }
+  LeafBlocks blocks(shared_.data->n_rows, n_threads_);
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    blocks.add(l, rows_of(leaves[l]));
+    blocks.add(l, held_out_of(leaves[l]));
+  }
+  blocks.visit([&](std::size_t, std::size_t leaf, auto&& for_each_row) {
+    const double value = values[leaf];
+    for_each_row([&](u32 row) { scores[row] += value; });
   });
 }
 

@@ -34,35 +34,115 @@ std::size_t divide_items(const RowItem* items, std::size_t n, RowItem* to, GoesL
 }
 
 #if defined(COMMITTEE_AVX512)
-// As partition_items, sixteen items at a time: two stores for all of them. Their bins are read one
-// by one, since processors that gather safely do so slowly.
-template <class GoesLeft>
-COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, RowItem* spare,
-                                              const GoesLeft& goes_left) {
-  static_assert(sizeof(RowItem) == sizeof(u32));
-  constexpr std::size_t kLanes = 16;
-  std::size_t n_left = 0, i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    u32 left = 0;
-#pragma GCC unroll 16
-    for (std::size_t k = 1; k <= kLanes; ++k)  // from the last on
-      left = 2 * left + static_cast<u32>(goes_left(items[i + kLanes - k].row));
-    const __m512i rows = _mm512_loadu_si512(items + i);
-    // What lies behind those of a side is written over by the next ones.
+static_assert(sizeof(RowItem) == sizeof(u32));
+constexpr std::size_t kLanes = 16;
+
+// Rows whose bin, plus `offset` as a byte, is at most `most` go left.
+struct BinTest {
+  const u8* column;
+  u8 offset, most;
+  bool operator()(u32 row) const { return static_cast<u8>(column[row] + offset) <= most; }
+};
+
+// Moves sixteen items, those that go left, a bit each, in place and the others to `spare`. What
+// lies behind those of a side is written over by the next ones.
+struct SplitItems {
+  RowItem *items, *spare;
+  std::size_t n_left = 0;
+  COMMITTEE_AVX512 void move(std::size_t i, __m512i rows, u32 left) {
     _mm512_storeu_si512(items + n_left,
                         _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), rows));
     _mm512_storeu_si512(spare + (i - n_left),
                         _mm512_maskz_compress_epi32(static_cast<__mmask16>(~left), rows));
     n_left += static_cast<std::size_t>(std::popcount(left));
   }
-  for (; i < n; ++i) {
-    const RowItem item = items[i];
-    items[n_left] = item;
-    spare[i - n_left] = item;
-    n_left += goes_left(item.row);
+  // The last ones, and what goes right behind what goes left.
+  template <class GoesLeft>
+  std::size_t finish(std::size_t i, std::size_t n, const GoesLeft& goes_left) {
+    for (; i < n; ++i) {
+      const RowItem item = items[i];
+      items[n_left] = item;
+      spare[i - n_left] = item;
+      n_left += goes_left(item.row);
+    }
+    if (n_left < n) std::memcpy(items + n_left, spare, (n - n_left) * sizeof(RowItem));
+    return n_left;
   }
-  if (n_left < n) std::memcpy(items + n_left, spare, (n - n_left) * sizeof(RowItem));
-  return n_left;
+};
+
+// As partition_items, sixteen items at a time: two stores for all of them. Their bins are read one
+// by one, since processors that gather safely do so slowly.
+template <class GoesLeft>
+COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, RowItem* spare,
+                                              const GoesLeft& goes_left) {
+  SplitItems sides{items, spare};
+  std::size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    u32 left = 0;
+#pragma GCC unroll 16
+    for (std::size_t k = 1; k <= kLanes; ++k)  // from the last on
+      left = 2 * left + static_cast<u32>(goes_left(items[i + kLanes - k].row));
+    sides.move(i, _mm512_loadu_si512(items + i), left);
+  }
+  return sides.finish(i, n, goes_left);
+}
+
+// Items whose rows are tested together, and how many rows of the column there may be for each of
+// them: of fewer, all of these rows are tested at a cost below that of sixteen bytes from anywhere.
+constexpr std::size_t kMarkedItems = 1024, kMostRowsPerItem = 8;
+
+// A bit for each of n rows from `first` on: whether it goes left.
+COMMITTEE_AVX512 void mark_left(const BinTest& test, std::size_t first, std::size_t n, u64* bits) {
+  const __m512i offset = _mm512_set1_epi8(static_cast<char>(test.offset)),
+                most = _mm512_set1_epi8(static_cast<char>(test.most));
+  for (std::size_t i = 0; i < n; i += 64) {
+    const __mmask64 present = n - i < 64 ? ~u64{0} >> (64 - (n - i)) : ~u64{0};
+    const __m512i bins = _mm512_maskz_loadu_epi8(present, test.column + first + i);
+    bits[i / 64] = _mm512_cmple_epu8_mask(_mm512_add_epi8(bins, offset), most);
+  }
+}
+
+// The bits of sixteen ascending rows, of which the last is less than 504 behind the first, from the
+// 512 bits at hand.
+COMMITTEE_AVX512 u32 take_bits(const u64* bits, __m512i rows, u32 first) {
+  const u32 byte = (static_cast<u32>(_mm512_cvtsi512_si32(rows)) - first) / 8;
+  const __m512i at = _mm512_sub_epi32(rows, _mm512_set1_epi32(static_cast<int>(first + 8 * byte)));
+  const __m512i near = _mm512_loadu_si512(reinterpret_cast<const u8*>(bits) + byte);
+  const __m512i words = _mm512_permutexvar_epi32(_mm512_srli_epi32(at, 5), near);
+  return _mm512_test_epi32_mask(_mm512_rorv_epi32(words, at), _mm512_set1_epi32(1));
+}
+
+// The bytes of sixteen rows from anywhere, compared at once.
+COMMITTEE_AVX512 u32 test_bytes(const BinTest& test, const RowItem* items) {
+  const auto pick = [&](int k) { return static_cast<char>(test.column[items[k].row]); };
+  const __m128i bins =
+      _mm_setr_epi8(pick(0), pick(1), pick(2), pick(3), pick(4), pick(5), pick(6), pick(7), pick(8),
+                    pick(9), pick(10), pick(11), pick(12), pick(13), pick(14), pick(15));
+  return _mm_cmple_epu8_mask(_mm_add_epi8(bins, _mm_set1_epi8(static_cast<char>(test.offset))),
+                             _mm_set1_epi8(static_cast<char>(test.most)));
+}
+
+// The same by a column of bytes. Where a leaf has many of the rows of a stretch, all of these are
+// tested, and a bit each is picked.
+COMMITTEE_AVX512 std::size_t partition_bins(RowItem* items, std::size_t n, RowItem* spare,
+                                            const BinTest& test) {
+  u64 bits[kMarkedItems * kMostRowsPerItem / 64 + 8];  // as many are read from any byte on
+  SplitItems sides{items, spare};
+  std::size_t i = 0;
+  while (i + kLanes <= n) {
+    const std::size_t n_some = std::min(kMarkedItems, n - i) / kLanes * kLanes;
+    const u32 first = items[i].row;
+    const std::size_t n_rows = items[i + n_some - 1].row - first + 1;
+    const bool marked = n_rows <= kMostRowsPerItem * n_some;
+    if (marked) mark_left(test, first, n_rows, bits);
+    for (const std::size_t end = i + n_some; i < end; i += kLanes) {
+      const __m512i rows = _mm512_loadu_si512(items + i);
+      const bool near = items[i + kLanes - 1].row - items[i].row < 504;
+      sides.move(i, rows,
+                 marked && near ? take_bits(bits, rows, first) : test_bytes(test, items + i));
+    }
+  }
+  return sides.finish(i, n, test);
 }
 #endif
 
@@ -86,6 +166,10 @@ class LocalLeafRows::RowTest {
   }
   // In place, both sides in their old order; returns how many go left.
   std::size_t partition(RowItem* rows, std::size_t n, RowItem* spare) const {
+#if defined(COMMITTEE_AVX512)
+    if (may_use(Instructions::avx512) && !wide_ && !categorical_)
+      return partition_bins(rows, n, spare, bin_test());
+#endif
     return apply([&](auto&& goes_left) {
 #if defined(COMMITTEE_AVX512)
       if (may_use(Instructions::avx512)) return partition_avx512(rows, n, spare, goes_left);
@@ -118,6 +202,13 @@ class LocalLeafRows::RowTest {
     if (!missing_left_) return use([=](u32 row) { return column[row] <= split_bin; });
     return use([=](u32 row) { return static_cast<u8>(column[row] + 1) <= split_bin + 1; });
   }
+
+#if defined(COMMITTEE_AVX512)
+  BinTest bin_test() const {
+    const u8 offset = missing_left_ ? 1 : 0;
+    return {column_, offset, static_cast<u8>(split_bin_ + offset)};
+  }
+#endif
 
   u32 split_bin_;
   bool missing_left_, categorical_;

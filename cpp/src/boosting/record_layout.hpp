@@ -112,7 +112,7 @@ class RecordLayout {
 };
 
 // Bytes of a record that holds so many.
-inline std::size_t round_stride(std::size_t bytes) {
+constexpr std::size_t round_stride(std::size_t bytes) {
   return bytes <= 16 ? 16 : bytes <= 32 ? 32 : 64;
 }
 

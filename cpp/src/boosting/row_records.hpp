@@ -61,6 +61,9 @@ class Records {
   // Writes the words of rows begin .. end - 1 behind their bins: u32 where they are narrow, or i64.
   template <class Word>
   void write_words(std::size_t begin, std::size_t end, const Word* words);
+  // The same, and adds the rows to histogram[n_entries()].
+  template <class Word>
+  void write_and_add(std::size_t begin, std::size_t end, const Word* words, i64* histogram);
   // The same word, times a row's weight (none: one), added to those of some rows; words are of 8
   // bytes.
   void change_words(std::span<const RowItem> rows, i64 change, std::span<const u32> weights);
