@@ -20,6 +20,16 @@ inline RowLanes load_lanes(const u8* bytes) {
 }
 
 #if defined(__aarch64__)
+inline RowLanes make_lanes(u64 low, u64 high) {
+  return (RowLanes)vcombine_u64(vcreate_u64(low), vcreate_u64(high));
+}
+// A bit a lane, of lanes that are 0 or 255.
+inline u32 list_bits(RowLanes lanes) {
+  const RowLanes bits = lanes & RowLanes{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x16_t pairs = vpaddq_u8((uint8x16_t)bits, (uint8x16_t)bits);
+  const uint8x16_t fours = vpaddq_u8(pairs, pairs);
+  return vgetq_lane_u16(vreinterpretq_u16_u8(vpaddq_u8(fours, fours)), 0);
+}
 inline u32 least_lane(RowLanes lanes) {
   return vminvq_u8((uint8x16_t)lanes);
 }
@@ -30,6 +40,12 @@ inline u32 add_lanes(RowLanes lanes) {
   return vaddlvq_u8((uint8x16_t)lanes);
 }
 #elif defined(__SSE2__)
+inline RowLanes make_lanes(u64 low, u64 high) {
+  return (RowLanes)_mm_set_epi64x(static_cast<i64>(high), static_cast<i64>(low));
+}
+inline u32 list_bits(RowLanes lanes) {
+  return static_cast<u32>(_mm_movemask_epi8((__m128i)lanes));
+}
 // Folds the upper half upon the lower one until a lane is left.
 template <class Fold>
 inline u32 fold_lanes(RowLanes lanes, Fold&& fold) {
@@ -51,6 +67,17 @@ inline u32 add_lanes(RowLanes lanes) {
   return static_cast<u32>(_mm_cvtsi128_si32(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums))));
 }
 #else
+inline RowLanes make_lanes(u64 low, u64 high) {
+  const u64 words[2] = {low, high};
+  RowLanes lanes;
+  std::memcpy(&lanes, words, sizeof lanes);
+  return lanes;
+}
+inline u32 list_bits(RowLanes lanes) {
+  u32 bits = 0;
+  for (std::size_t i = 0; i < kRowLanes; ++i) bits |= u32{lanes[i] & 1u} << i;
+  return bits;
+}
 // Folds the upper half upon the lower one until a lane is left.
 template <class Fold>
 u32 fold_lanes(RowLanes lanes, Fold fold) {

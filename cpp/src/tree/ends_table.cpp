@@ -95,6 +95,12 @@ AlignedBuffer<Value> EndsTable::fill(const std::vector<ColumnBins>& bins, int n_
 
 template <bool kIsNear>
 void EndsTable::answer_any(std::span<Query> queries) const {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) {
+    return floats_.empty() ? answer_wide<kIsNear>(doubles_, queries)
+                           : answer_wide<kIsNear>(floats_, queries);
+  }
+#endif
   if (floats_.empty()) {
     answer_in<kIsNear>(doubles_, queries);
   } else {
@@ -137,5 +143,63 @@ void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> q
         std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
   }
 }
+
+#if defined(COMMITTEE_AVX512)
+namespace {
+
+COMMITTEE_AVX512 inline u32 count_up_to_wide(const float* group, float bar) {
+  const __m512 values = _mm512_load_ps(group);
+  return static_cast<u32>(
+      __builtin_popcount(_mm512_cmp_ps_mask(values, _mm512_set1_ps(bar), _CMP_LE_OQ)));
+}
+COMMITTEE_AVX512 inline u32 count_up_to_wide(const double* group, double bar) {
+  const __m512d bars = _mm512_set1_pd(bar);
+  const u32 low = _mm512_cmp_pd_mask(_mm512_load_pd(group), bars, _CMP_LE_OQ);
+  const u32 high = _mm512_cmp_pd_mask(_mm512_load_pd(group + 8), bars, _CMP_LE_OQ);
+  return static_cast<u32>(__builtin_popcount(low | high << 8));
+}
+
+// round_down in one instruction.
+COMMITTEE_AVX512 inline double round_down_wide(double value, double) {
+  return value;
+}
+COMMITTEE_AVX512 inline float round_down_wide(double value, float) {
+  return _mm_cvtss_f32(_mm_cvt_roundsd_ss(_mm_setzero_ps(), _mm_set_sd(value),
+                                          _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+}
+
+}  // namespace
+
+// As answer_in.
+template <bool kIsNear, class Value>
+void EndsTable::answer_wide(const AlignedBuffer<Value>& values, std::span<Query> queries) const {
+  const Value* groups[kMostQueries];
+  Value bars[kMostQueries];
+  u32 firsts[kMostQueries];
+  if constexpr (!kIsNear) {
+    for (const Query& query : queries) {
+      const Value* const first = block(values, query.column);
+      __builtin_prefetch(first + place(query.lo) + kGroup);
+      __builtin_prefetch(first + place(query.hi));
+    }
+  }
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    const Query& query = queries[k];
+    const Value* const first = block(values, query.column);
+    const double a = first[place(query.lo) + kGroup], b = first[place(query.hi)];
+    bars[k] = round_down_wide(a + (b - a) * scale_unit(query.number), Value{});
+    const u32 group = std::min(count_up_to_wide(first, bars[k]), query.hi / kGroup);
+    firsts[k] = group * kGroup;
+    groups[k] = first + place(firsts[k]);
+    if constexpr (!kIsNear) __builtin_prefetch(groups[k]);
+  }
+  for (std::size_t k = 0; k < queries.size(); ++k) {
+    Query& query = queries[k];
+    const i32 last = static_cast<i32>(firsts[k] + count_up_to_wide(groups[k], bars[k])) - 1;
+    query.cut = static_cast<u32>(
+        std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
+  }
+}
+#endif
 
 }  // namespace committee

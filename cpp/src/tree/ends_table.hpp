@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/x86_vectors.hpp"
 #include "committee/binning.hpp"
 
 namespace committee {
@@ -55,6 +56,11 @@ class EndsTable {
   void answer_any(std::span<Query> queries) const;
   template <bool kIsNear, class Value>
   void answer_in(const AlignedBuffer<Value>& values, std::span<Query> queries) const;
+#if defined(COMMITTEE_AVX512)
+  template <bool kIsNear, class Value>
+  COMMITTEE_AVX512 void answer_wide(const AlignedBuffer<Value>& values,
+                                    std::span<Query> queries) const;
+#endif
 
   std::vector<u32> starts_;  // per column, in groups
   // Single precision where no value needs more; the other is empty.
