@@ -75,17 +75,22 @@ def cut_tail(counts: np.ndarray, growth: int) -> list[int]:
     return sizes
 
 
-def cut_by_weight(values: np.ndarray, counts: np.ndarray, growth: int, n_bins: int = MOST_BINS) -> np.ndarray:
-    """Bins of equal weight, with narrow ones at the ends unless the growth is 0: with 8 the core's rule."""
+def cut_by_weight(
+    values: np.ndarray, counts: np.ndarray, growth: int, n_bins: int = MOST_BINS, place: float = 0.5
+) -> np.ndarray:
+    """Bins of equal weight, with narrow ones at the ends unless the growth is 0: with 8 the core's rule.
+
+    A threshold lies in the middle between neighbouring values, or where `place` says, 0 being the lower of them.
+    """
     if len(values) <= n_bins:
-        return (values[1:] + values[:-1]) / 2
+        return values[:-1] + place * np.diff(values)
     lower, upper = cut_tail(counts, growth), cut_tail(counts[::-1], growth)[::-1]
     n_inner = n_bins - len(lower) - len(upper)
     inner = counts[sum(lower) : len(counts) - sum(upper)]
     if len(inner) <= n_inner:
         lower, upper, inner, n_inner = [], [], counts, n_bins
     ends = np.cumsum([*lower, *share_evenly(inner, n_inner), *upper])[:-1]
-    return (values[ends - 1] + values[ends]) / 2
+    return values[ends - 1] + place * (values[ends] - values[ends - 1])
 
 
 def cut_greedily(values: np.ndarray, counts: np.ndarray, n_bins: int, least: int = 3) -> np.ndarray:
@@ -138,6 +143,8 @@ RULES: dict[str, Rule] = {
     "narrow ends, 1/4": partial(cut_by_weight, growth=4),
     "narrow ends, 1/2": partial(cut_by_weight, growth=2),
     "LightGBM's bins": cut_as_lightgbm,
+    "equal weight, threshold at the lower value": partial(cut_by_weight, growth=0, place=0.0),
+    "narrow ends, 1/8, threshold at the lower value": partial(cut_by_weight, growth=8, place=0.0),
     "equal weight, 171 bins": partial(cut_by_weight, growth=0, n_bins=MOST_BINS - 2 * (MOST_BINS // 6)),
 }
 """In the core a narrow bin weighs an eighth of what lies beyond it."""
