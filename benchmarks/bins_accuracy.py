@@ -3,11 +3,10 @@
 Random forests and extra-trees with and without bins beside scikit-learn's, on the same rows with the same parameters.
 A repetition draws a new table or a new split of a public data set, and every forest gets a new seed. The result is the
 mean of the paired differences of the test scores and its 95 % interval. Scores: ROC AUC (two classes), accuracy
-(several), R2 (regression). No time is compared here; `forests.py` does that.
+(several), R2 (regression). No time is compared here; `forests.py` does that. `bins_boosting.py` is about boosting.
 
     python benchmarks/bins_accuracy.py --seeds 24              # prints the table
     python benchmarks/bins_accuracy.py --only noisy --seeds 6  # some tables; prints only
-    python benchmarks/bins_accuracy.py --boosting --seeds 8    # boosting: narrow ends beside bins of equal weight
 """
 
 import argparse
@@ -23,7 +22,7 @@ import sklearn.ensemble
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
-from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
+from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from sklearn.model_selection import train_test_split
 
 import committee
@@ -164,100 +163,6 @@ def describe_difference(ours: np.ndarray, theirs: np.ndarray) -> str:
     return f"{difference.mean():+.4f} ± {half:.4f}{mark}"
 
 
-BOOSTED = ("california_housing", "diamonds", "magic_telescope", "higgs_7500", "abalone", "covertype", "wine_quality")
-GROWTHS = (0, 2, 4, 8)
-"""A narrow bin weighs this part of what lies beyond it: 8 an eighth, as in the core, 0 no narrow bins."""
-MOST_BINS = 255
-
-
-def cut_tail(weights: np.ndarray, growth: int) -> list[int]:
-    """Values of each narrow bin at the beginning of a column, as the core cuts them with a growth of 8."""
-    sizes: list[int] = []
-    at, beyond = 0, 0
-    while growth and len(sizes) < MOST_BINS // 6:
-        weight, size = weights[at], 1
-        while weight * growth < beyond:
-            weight, size = weight + weights[at + size], size + 1
-        if weight * MOST_BINS >= weights.sum():
-            break
-        sizes.append(size)
-        at, beyond = at + size, beyond + weight
-    return sizes
-
-
-def cut_column(column: np.ndarray, growth: int) -> np.ndarray:
-    """Thresholds of at most 255 bins: narrow ones at the ends, the others of about equal weight."""
-    values, counts = np.unique(column, return_counts=True)
-    if len(values) <= MOST_BINS:
-        return (values[1:] + values[:-1]) / 2
-    lower, upper = cut_tail(counts, growth), cut_tail(counts[::-1], growth)[::-1]
-    begin, end = sum(lower), len(values) - sum(upper)
-    inner, n_bins = counts[begin:end], MOST_BINS - len(lower) - len(upper)
-    heavy = np.zeros(len(inner), dtype=bool)
-    # A value that outweighs a fair share has a bin of its own.
-    while (found := ~heavy & (inner * (n_bins - heavy.sum()) >= inner[~heavy].sum())).any():
-        heavy |= found
-    share = inner[~heavy].sum() / max(1, n_bins - heavy.sum())
-    ends, weight = [], 0.0
-    for k, is_heavy in enumerate(heavy):
-        if is_heavy and weight > 0.0:
-            ends.append(begin + k)
-        weight = 0.0 if is_heavy else weight + inner[k]
-        if is_heavy or weight >= share:
-            ends.append(begin + k + 1)
-            weight = 0.0
-    cuts = np.unique([*np.cumsum(lower), *ends, *(end + np.cumsum([0, *upper]))]).astype(int)
-    cuts = cuts[(cuts > 0) & (cuts < len(values))]
-    # Rounding may leave a few too many.
-    cuts = cuts[np.linspace(0, len(cuts) - 1, min(len(cuts), MOST_BINS - 1)).astype(int)]
-    return (values[cuts - 1] + values[cuts]) / 2
-
-
-def score_boosting(name: str, seed: int, growths: tuple[int, ...]) -> dict[int, float]:
-    """R2 or -log-loss on 20 % of at most 20,640 rows, by the growth of narrow bins; columns are cut before the fit."""
-    table = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet")
-    target = table.pop("target")
-    is_value = name in ("california_housing", "diamonds", "abalone", "wine_quality")
-    y = target.to_numpy(dtype=float) if is_value else pd.factorize(target, sort=True)[0]
-    X = table.select_dtypes("number").to_numpy(dtype=float)
-    rows = np.random.default_rng(seed).permutation(len(y))[:20_640]
-    X, X_test, y, y_test = train_test_split(X[rows], y[rows], test_size=0.2, random_state=seed)
-    n_classes = 0 if is_value else len(np.unique(y))
-    rounds = {0: 800, 2: 300}.get(n_classes, 100)
-    params = {
-        "max_iter": rounds,
-        "max_leaf_nodes": 6 if is_value else 15,
-        "early_stopping": False,
-        "random_state": seed,
-    }
-    scores = {}
-    for growth in growths:
-        thresholds = [cut_column(column, growth) for column in X.T]
-        coded, coded_test = (
-            np.column_stack([np.searchsorted(cuts, column) for cuts, column in zip(thresholds, table.T, strict=True)])
-            for table in (X, X_test)
-        )
-        if is_value:
-            scores[growth] = committee.HistGradientBoostingRegressor(**params).fit(coded, y).score(coded_test, y_test)
-        else:
-            model = committee.HistGradientBoostingClassifier(**params).fit(coded, y)
-            scores[growth] = -log_loss(y_test, model.predict_proba(coded_test), labels=model.classes_)
-    return scores
-
-
-def list_boosting_lines(words: argparse.Namespace) -> Iterator[str]:
-    """The rows of the table of boosting."""
-    others = [growth for growth in GROWTHS if growth]
-    yield "| table | equal weight | " + " | ".join(f"narrow ends, 1/{growth}" for growth in others) + " |"
-    yield "|---|---|" + "---|" * len(others)
-    for name in BOOSTED:
-        if words.only in name:
-            found = [score_boosting(name, seed, GROWTHS) for seed in range(words.seeds)]
-            by_growth = {growth: np.array([scores[growth] for scores in found]) for growth in GROWTHS}
-            differences = [describe_difference(by_growth[growth], by_growth[0]) for growth in others]
-            yield f"| {name} | {by_growth[0].mean():.4f} | {' | '.join(differences)} |"
-
-
 def list_lines(words: argparse.Namespace) -> Iterator[str]:
     """The rows of the Markdown table, as they are measured."""
     yield "| table | forest | scikit-learn | bins − scikit-learn | exact − scikit-learn | bins − exact |"
@@ -285,9 +190,8 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--boosting", action="store_true")
     words = parser.parse_args(argv)
-    for line in list_boosting_lines(words) if words.boosting else list_lines(words):
+    for line in list_lines(words):
         print(line, flush=True)
 
 
