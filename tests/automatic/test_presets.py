@@ -202,6 +202,17 @@ def test_boosting_of_wide_tables_of_several_classes_draws_columns_for_a_tree() -
         assert found.boosting.get("max_leaf_nodes") == (16 if preset == "fast" else None)
 
 
+def test_linear_members_of_few_steps_are_the_same_on_threads() -> None:
+    many, labels = make_classification(1200, 6, n_informative=4, n_classes=3, random_state=0)
+    models = [
+        CommitteeClassifier(preset="fast", portfolio=["linear"], n_jobs=n, random_state=0).fit(many, labels)
+        for n in (1, 3)
+    ]
+    one, several = (model.oof_decision_function_ for model in models)
+    np.testing.assert_array_equal(one, several)
+    np.testing.assert_array_equal(models[0].predict_proba(many), models[1].predict_proba(many))
+
+
 def test_a_row_of_weight_zero_does_not_count_for_the_size_of_the_table() -> None:
     many, labels = make_classification(1020, 4, random_state=0)
     weights = np.repeat([1.0, 0.0], [1000, 20])

@@ -73,9 +73,8 @@ class PortfolioFitsMixin(SecondLayerMixin):
                 limit = find_member_deadline(deadline, begun, is_last=number == last)
                 if number > 1 and limit is not None and deadline is not None:
                     estimator, params = self._make_estimator(entry, number, view, context)
-                    n_fits, until = context.count_fits(entry, len(folds)), deadline
-                    if entry.source == "bags":
-                        n_fits, until = -(-n_fits // self._count_jobs(entry, view, context)), limit
+                    n_fits = -(-context.count_fits(entry, len(folds)) // self._count_jobs(entry, view, context))
+                    until = limit if entry.source == "bags" else deadline
                     with limit_blas():
                         if not has_time(entry, estimator, view, params, n_fits, spent, until):
                             if entry.source in ("stages", "oob"):
@@ -141,13 +140,15 @@ class PortfolioFitsMixin(SecondLayerMixin):
     def _count_jobs(self: Any, entry: PortfolioEntry, training: TrainingSet, context: FitContext) -> int:
         """How many folds are fitted at once: those of the engine's estimators, each on one thread, and of bags.
 
-        Other estimators use threads within a fit.
+        So are those of a linear member of few steps; of more, scikit-learn's fit changes the filters of warnings, which
+        all threads share. Other estimators use threads within a fit.
         """
         kind = entry.kinds[not context.classify]
         serial = entry.estimator is not None or not context.uses_folds(entry)
         if not serial and entry.source != "bags":
             is_baseline = kind is not None and issubclass(kind, BaselineMember)
-            serial = is_baseline or training.n_rows < _MIN_PARALLEL_ROWS
+            has_few_steps = kind is LinearMember and context.preset.linear_steps is not None
+            serial = (is_baseline and not has_few_steps) or training.n_rows < _MIN_PARALLEL_ROWS
         return 1 if serial else effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
 
     def _fit_entry(
@@ -175,7 +176,7 @@ class PortfolioFitsMixin(SecondLayerMixin):
         if is_network and schedule.deadline is not None:
             n_epochs = afford_epochs(estimator, training, params, len(folds), n_jobs, schedule.deadline)
             estimator.set_params(n_epochs=n_epochs)
-        elif n_jobs > 1 and entry.source != "bags":
+        elif n_jobs > 1 and not isinstance(estimator, BaselineMember):
             estimator.set_params(n_jobs=1)
         found = EntryFit([one], training, lambda fitted: fitted, entry.source == "stages", n_jobs, 0.0, [n_divisions])
         # Sums in BLAS depend on the number of threads, and results must not: it gets one.
