@@ -1,7 +1,7 @@
 """Boosting of drawn columns: records of a tree's columns, and nodes without histograms, change no byte.
 
-``compact_share`` is the share of the columns up to which records hold those of a tree alone, ``direct_share`` the one up
-to which the histograms of a node are made of its rows. With zero for both, all columns are summed up and the search
+``compact_share`` is the share of the columns up to which records hold those of a tree alone, ``direct_share`` the one
+up to which the histograms of a node are made of its rows. With zero for both, all columns are summed up and the search
 alone leaves out what was not drawn.
 """
 
