@@ -9,9 +9,9 @@ namespace committee {
 namespace {
 
 // Where the root's histogram would be updated, records of drawn columns cost its sum in addition.
-constexpr double kIncrementalShare = 0.6;
+constexpr double kIncrementalShare = 0.5;
 // What a row's word costs, and its place in the list, in columns that it is added to.
-constexpr std::size_t kWordsCost = 5;
+constexpr std::size_t kWordsCost = 7;
 
 }  // namespace
 
