@@ -42,6 +42,30 @@ def draw_table(n_rows: int, seed: int, n_values: int = 0, missing: float = 0.0) 
     return X, signal + 0.3 * rng.normal(size=n_rows)
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "logistic"])
+@pytest.mark.parametrize(
+    ("n_rows", "counts"),
+    [(3000, [40, *range(2, 29)]), (66_000, [57, 9, 10, 11, 12, 25, 26, 27, 28])],
+    ids=["words of eight bytes", "words of four"],
+)
+def test_histograms_of_any_number_of_columns_are_the_same(n_rows: int, counts: list[int], loss: str) -> None:
+    """Few columns are added in one piece, a kernel for each number of them, and many in a loop: the twin."""
+    rng = np.random.default_rng(n_rows)
+    noise, *informative = rng.normal(size=(3, n_rows))
+    y = informative[0] * informative[1] + 0.3 * rng.normal(size=n_rows)
+    y = (y > 0.0).astype(float) if loss == "logistic" else y
+
+    def fit(columns: list[NDArray[Any]]) -> bytes:
+        state = start(np.column_stack(columns), y, loss, max_leaf_nodes=9)
+        state.boost(3)
+        return bytes(state.scores.tobytes())
+
+    expected = fit([*[noise] * (counts[0] - 2), *informative])
+    for n in counts[1:]:
+        assert fit([*[noise] * (n - 2), *informative]) == expected, n
+        assert fit([*informative, *[noise] * (n - 2)]) == expected, n
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("lam", [0.0, 2.5])
 def test_trees_are_those_of_the_textbook(missing: float, lam: float) -> None:

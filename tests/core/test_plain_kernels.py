@@ -205,7 +205,8 @@ def test_boosted_trees(follows: bool, max_bins: int, run_forms: Callable) -> Non
     """Sums of bins, their screening, partitions, and the root of the next tree; leaves of many sizes."""
     rng = np.random.default_rng(max_bins)
     X = np.round(rng.normal(size=(4500, 5)), 2)
-    values = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=len(X))
+    X[:, 4] = np.arange(len(X)) // 900 % 2  # leaves whose rows lie close together, but for some gaps
+    values = X[:, 0] * X[:, 1] + X[:, 2] + 2.0 * X[:, 4] + rng.normal(size=len(X))
     X[rng.random(len(X)) < 0.2, 1] = np.nan
     X[:, 3] = rng.integers(0, 7, len(X))
     params: dict[str, Any] = {"max_iter": 4, "max_bins": max_bins, "max_leaf_nodes": 17, "categorical_features": [3]}

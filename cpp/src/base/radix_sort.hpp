@@ -45,7 +45,7 @@ class KeySorter {
   void sort(std::size_t n) {
     if (n <= kInsertionRows) {
       insert_all(n);
-    } else if (n <= kSmallDigitRows) {
+    } else if (n <= kFewRows || (sizeof(K) == 4 && n >= kManyRows && n <= kMostRows)) {
       with_rows_ ? sort_digits<8, true>(n) : sort_digits<8, false>(n);
     } else {
       with_rows_ ? sort_digits<11, true>(n) : sort_digits<11, false>(n);
@@ -54,8 +54,10 @@ class KeySorter {
 
  private:
   static constexpr std::size_t kInsertionRows = 32;
-  static constexpr std::size_t kSmallDigitRows =
-      4096;  // below, tables of 2048 counts cost too much
+  // Digits of 8 bits instead of 11: tables of 2048 counts cost too much for few rows, and many go
+  // to more lines than the first-level cache has. From some size on a pass more is one through
+  // memory; keys of 8 bytes need two more, which gains nothing.
+  static constexpr std::size_t kFewRows = 4096, kManyRows = 16'384, kMostRows = 262'144;
 
   void insert_all(std::size_t n) {
     for (std::size_t i = 1; i < n; ++i) {

@@ -31,10 +31,10 @@ class LeafBlocks {
   void add(std::size_t leaf, std::span<const RowItem> rows) {
     if (!rows.empty()) lists_.push_back({leaf, rows.data(), rows.data() + rows.size()});
   }
-  // What visit() is told to look at: one thread's rows, in parts.
+  // Of visit(): a block each, or all blocks where one thread goes through them.
   std::size_t n_tasks() const { return n_threads_ > 1 ? size_ : 1; }
-  // visit(task, leaf, begin, end): goes from one row on to the first that is not before the given
-  // one, and returns its place.
+  // visit(task, leaf, for_each_row), where for_each_row(use) goes through the leaf's rows in a
+  // block.
   template <class Visit>
   void visit(Visit&& visit) const {
     parallel_for(n_tasks(), n_threads_, [&](std::size_t task) {
