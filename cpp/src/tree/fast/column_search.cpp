@@ -138,4 +138,22 @@ void ColumnSearch::partition(ColumnNode& node, u16* rows, u16* room) const {
   std::copy_n(room, n_right, rows + n_left);
 }
 
+void ColumnSearch::write_sets(std::span<const u16> rows, u32 n_positive, u64* sets) {
+  const std::size_t n_words = count_set_words();
+  marks_.assign(n_words * 64, 0);
+  for (std::size_t k = 0; k < rows.size(); ++k) marks_[rows[k]] = k < n_positive ? 2 : 1;
+  const auto pack = [&](const u8* marks, u8 least) {
+    u64 word = 0;
+    for (std::size_t k = 0; k < 64; k += kRowLanes) {
+      const auto found = load_lanes(marks + k) >= RowLanes{} + least;
+      word |= u64{list_bits(reinterpret_cast<RowLanes>(found))} << k;
+    }
+    return word;
+  };
+  for (std::size_t v = 0; v < n_words; ++v) {
+    sets[v] = pack(marks_.data() + v * 64, 1);
+    sets[n_words + v] = pack(marks_.data() + v * 64, 2);
+  }
+}
+
 }  // namespace committee

@@ -157,28 +157,5 @@ void ColumnSearch::partition_wide(ColumnNode& node, u16* rows, u16* room) const 
   std::copy(room, right, left);
 }
 
-void ColumnSearch::write_sets(std::span<const u16> rows, u32 n_positive, u64* sets) {
-  marks_.resize(count_set_words() * kWideRows);
-  std::fill(marks_.begin(), marks_.end(), u8{0});
-  for (std::size_t k = 0; k < n_positive; ++k) marks_[rows[k]] = 3;
-  for (std::size_t k = n_positive; k < rows.size(); ++k) marks_[rows[k]] = 1;
-  pack_sets(sets);
-}
-
-void ColumnSearch::pack_sets(u64* sets) {
-  const std::size_t n_words = count_set_words();
-  for (std::size_t v = 0; v < n_words; ++v) {
-    const __m512i marks = _mm512_loadu_si512(marks_.data() + v * kWideRows);
-    sets[v] = _mm512_test_epi8_mask(marks, _mm512_set1_epi8(1));
-    sets[n_words + v] = _mm512_test_epi8_mask(marks, _mm512_set1_epi8(2));
-  }
-}
-
-}  // namespace committee
-#else
-namespace committee {
-
-void ColumnSearch::write_sets(std::span<const u16>, u32, u64*) {}
-
 }  // namespace committee
 #endif
