@@ -33,7 +33,7 @@ struct ColumnDraw {
   u32 node, priority;
 };
 
-class ColumnSearch {
+class ColumnCuts {
  public:
   // Rows and nodes of a turn.
   struct Turn {
@@ -43,7 +43,7 @@ class ColumnSearch {
     u64* left = nullptr;
   };
 
-  ColumnSearch(const BinnedMatrix& data, const EndsTable& ends);
+  ColumnCuts(const BinnedMatrix& data, const EndsTable& ends);
   // Whether a node of so many rows is looked at by sets, which have a bit for every row of the
   // table: one of its rows, and one of the positive ones.
   bool wants_sets(u32 n_rows) const {
