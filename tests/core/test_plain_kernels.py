@@ -14,9 +14,19 @@ from committee import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
 )
-from committee._core import BinMapper, Loss, StumpTrainer, round_exact, sum_exactly, testing
+from committee._core import (
+    BinMapper,
+    ForestPlan,
+    Loss,
+    StumpTrainer,
+    grow_forest,
+    round_exact,
+    sum_exactly,
+    testing,
+)
 from tests.core.growth_cases import Case
 from tests.core.random_trees import Draw, draw_rows, draw_tree
+from tests.core.test_wide_growth import draw_wide
 from tests.naive.binning import NaiveBins, bin_column
 
 FORMS = ("plain", "avx2", "avx512")
@@ -152,6 +162,39 @@ def test_extra_trees(n_cols: int, run_forms: Callable) -> None:
         assert case.count_nodes()["extra_trees_bitmap"] > 0
         found = run_forms(lambda case=case: pickle.dumps(case.grow()))
         assert found == [found[0]] * len(FORMS)
+
+
+@pytest.mark.parametrize("is_single", [True, False])
+def test_extra_trees_that_are_grown_together(is_single: bool, run_forms: Callable) -> None:
+    """Nodes that are gathered and nodes that are sets; tables of whole words of rows and others."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(5003, 70))
+    X[:, ::3] = np.round(X[:, ::3], 1)
+    if is_single:
+        X = X.astype(np.float32).astype(float)
+    labels = (X[:, [0]] + rng.normal(size=(len(X), 1)) > 0.0).astype(np.uint32)
+    params = {"random_splits": True, "max_features": 9, "seed": 5, "shuffle_ties": True}
+    plan = ForestPlan()
+    plan.n_trees = 6
+    for n_rows in (40, 64, 65, 448, 1000, len(X)):
+        for weights in (None, (np.arange(n_rows) % 5 > 0).astype(float)):
+            case = Case(X[:n_rows], labels=labels[:n_rows], weights=weights, params=params)
+            assert case.count_nodes(plan)["trees_together"] > 20
+            plain, *others = run_forms(lambda case=case: pickle.dumps(grow_forest(*case.make_arguments(), plan)))
+            assert others == [plain] * len(others)
+
+
+@pytest.mark.parametrize("kind", ["floats", "doubles", "tiny", "huge"])
+def test_random_thresholds_of_wide_tables(kind: str, run_forms: Callable) -> None:
+    """Of values, where a tree by itself asks for the cuts."""
+    rng = np.random.default_rng(7)
+    values = np.round(rng.normal(size=(400, 1)), 1)
+    params = {"criterion": "squared_error", "random_splits": True, "max_features": 9, "seed": 5, "shuffle_ties": True}
+    plan = ForestPlan()
+    plan.n_trees = 3
+    case = Case(draw_wide(kind), values=values, params=params)
+    plain, *others = run_forms(lambda: pickle.dumps(grow_forest(*case.make_arguments(), plan)))
+    assert others == [plain] * len(others)
 
 
 @pytest.mark.parametrize("n_cols", [5, 28, 60])  # records of 16, 32 and 64 bytes

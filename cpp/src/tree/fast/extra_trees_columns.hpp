@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "committee/grower.hpp"
-#include "tree/fast/column_search.hpp"
+#include "tree/fast/column_cuts.hpp"
 #include "tree/leaf_test.hpp"
 
 namespace committee {
@@ -68,7 +68,7 @@ class ExtraTreesColumns {
 
   const BinnedMatrix& data_;
   InterruptWatch& watch_;
-  ColumnSearch search_;
+  ColumnCuts search_;
   std::vector<Member> members_;
   std::vector<u16> rows_, right_rows_;  // of all trees, those of a node together
   std::vector<Node> nodes_;             // of this turn

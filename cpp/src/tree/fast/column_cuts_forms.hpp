@@ -1,14 +1,14 @@
-// What the forms of ColumnSearch have in common: a form finds the ends of the bins of a node, and
+// What the forms of ColumnCuts have in common: a form finds the ends of the bins of a node, and
 // what lies left of a cut.
 #pragma once
 #include <algorithm>
 
 #include "committee/criteria/gini.hpp"
-#include "tree/fast/column_search.hpp"
+#include "tree/fast/column_cuts.hpp"
 
 namespace committee {
 
-[[gnu::always_inline]] inline void ColumnSearch::prefetch_some() {
+[[gnu::always_inline]] inline void ColumnCuts::prefetch_some() {
   constexpr std::size_t kLine = 64;
   if (coming_ >= n_coming_) return;
   __builtin_prefetch(coming_column_ + coming_);
@@ -17,7 +17,7 @@ namespace committee {
   coming_ += 2 * kLine;
 }
 
-[[gnu::always_inline]] inline void ColumnSearch::prefetch_rows(const ColumnNode& node) const {
+[[gnu::always_inline]] inline void ColumnCuts::prefetch_rows(const ColumnNode& node) const {
   constexpr std::size_t kMostBytes = 1024, kLine = 64;
   const u16* const rows = turn_.rows + node.begin;
   const std::size_t n_bytes = std::min(node.n_rows * sizeof(u16), kMostBytes);
@@ -26,8 +26,8 @@ namespace committee {
 }
 
 template <class Form>
-[[gnu::always_inline]] inline void ColumnSearch::search_in(u32 feature,
-                                                           std::span<const ColumnDraw> draws) {
+[[gnu::always_inline]] inline void ColumnCuts::search_in(u32 feature,
+                                                         std::span<const ColumnDraw> draws) {
   column_ = data_.column(feature);
   while (!draws.empty()) {
     draws = draws.subspan(gather_some<Form>(feature, draws));
@@ -38,7 +38,7 @@ template <class Form>
 
 // The ends of the bins of the first nodes, of some or all; returns how many.
 template <class Form>
-[[gnu::always_inline]] inline std::size_t ColumnSearch::gather_some(
+[[gnu::always_inline]] inline std::size_t ColumnCuts::gather_some(
     u32 feature, std::span<const ColumnDraw> draws) {
   constexpr std::size_t kNodesBefore = 16,
                         kRowsBefore = 8;  // draws that they are prefetched before
@@ -66,7 +66,7 @@ template <class Form>
 // Counts what lies left of the cuts, and gives each to its node if it is the best so far. No
 // branch waits for a score before all are counted.
 template <class Form>
-[[gnu::always_inline]] inline void ColumnSearch::take_cuts(u32 feature) {
+[[gnu::always_inline]] inline void ColumnCuts::take_cuts(u32 feature) {
   const Batch& batch = batch_;
   u32 n_left[Batch::kMost], n_positive[Batch::kMost];
   double scores[Batch::kMost];

@@ -1,6 +1,6 @@
-#include "tree/fast/column_search.hpp"
+#include "tree/fast/column_cuts.hpp"
 
-#include "tree/fast/column_search_forms.hpp"
+#include "tree/fast/column_cuts_forms.hpp"
 
 namespace committee {
 
@@ -53,14 +53,14 @@ bool may_be_wide() {
 
 }  // namespace
 
-struct ColumnSearch::Plain {
+struct ColumnCuts::Plain {
   // The bins of a node's rows, and the smallest and the largest one. Lanes behind the node hold the
   // missing bin, which no cut has on its left.
-  [[gnu::always_inline]] static std::size_t find_ends(const ColumnSearch& search,
+  [[gnu::always_inline]] static std::size_t find_ends(const ColumnCuts& cuts,
                                                       const ColumnNode& node, RowLanes* bins,
                                                       u32& lo, u32& hi) {
-    const u8* const column = search.column_;
-    const u16* const rows = search.turn_.rows + node.begin;
+    const u8* const column = cuts.column_;
+    const u16* const rows = cuts.turn_.rows + node.begin;
     const std::size_t last = (node.n_rows - 1) / kRowLanes;
     RowLanes least = RowLanes{} - 1, largest{};
     for (std::size_t v = 0; v < last; ++v) {
@@ -81,7 +81,7 @@ struct ColumnSearch::Plain {
     return last + 1;
   }
 
-  [[gnu::always_inline]] static void count_left(const ColumnSearch&, const ColumnNode& node,
+  [[gnu::always_inline]] static void count_left(const ColumnCuts&, const ColumnNode& node,
                                                 const RowLanes* bins, u32 cut, u32& n_left,
                                                 u32& n_positive) {
     const RowLanes bar = RowLanes{} + static_cast<u8>(cut);
@@ -92,9 +92,8 @@ struct ColumnSearch::Plain {
                             mask_first(node.n_positive) & (RowLanes{} + 1));
   }
 
-  static void keep_left(const ColumnSearch& search, ColumnNode& node, const RowLanes* bins,
-                        u32 cut) {
-    u64* const words = search.left_of(node);
+  static void keep_left(const ColumnCuts& cuts, ColumnNode& node, const RowLanes* bins, u32 cut) {
+    u64* const words = cuts.left_of(node);
     const RowLanes bar = RowLanes{} + static_cast<u8>(cut);
     for (std::size_t v = 0; v < count_vectors(node.n_rows); ++v) {
       const u64 bits = list_bits(reinterpret_cast<RowLanes>(bins[v] <= bar));
@@ -103,13 +102,13 @@ struct ColumnSearch::Plain {
   }
 };
 
-ColumnSearch::ColumnSearch(const BinnedMatrix& data, const EndsTable& ends)
+ColumnCuts::ColumnCuts(const BinnedMatrix& data, const EndsTable& ends)
     : data_(data),
       ends_(ends),
       is_wide_(may_be_wide()),
       bins_(Batch::kVectors + count_vectors(data.n_rows) + 64 / kRowLanes) {}
 
-void ColumnSearch::search(u32 feature, std::span<const ColumnDraw> draws, u32 coming) {
+void ColumnCuts::search(u32 feature, std::span<const ColumnDraw> draws, u32 coming) {
   coming_ = n_coming_ = 0;
   if (coming != ColumnNode::kNone) {
     coming_column_ = data_.column(coming);
@@ -122,7 +121,7 @@ void ColumnSearch::search(u32 feature, std::span<const ColumnDraw> draws, u32 co
   search_in<Plain>(feature, draws);
 }
 
-void ColumnSearch::partition(ColumnNode& node, u16* rows, u16* room) const {
+void ColumnCuts::partition(ColumnNode& node, u16* rows, u16* room) const {
 #if defined(COMMITTEE_AVX512)
   if (is_wide_) return partition_wide(node, rows, room);
 #endif
@@ -136,6 +135,24 @@ void ColumnSearch::partition(ColumnNode& node, u16* rows, u16* room) const {
     n_left += is_left, n_right += 1 - is_left;
   }
   std::copy_n(room, n_right, rows + n_left);
+}
+
+void ColumnCuts::write_sets(std::span<const u16> rows, u32 n_positive, u64* sets) {
+  const std::size_t n_words = count_set_words();
+  marks_.assign(n_words * 64, 0);
+  for (std::size_t k = 0; k < rows.size(); ++k) marks_[rows[k]] = k < n_positive ? 2 : 1;
+  const auto pack = [&](const u8* marks, u8 least) {
+    u64 word = 0;
+    for (std::size_t k = 0; k < 64; k += kRowLanes) {
+      const auto found = load_lanes(marks + k) >= RowLanes{} + least;
+      word |= u64{list_bits(reinterpret_cast<RowLanes>(found))} << k;
+    }
+    return word;
+  };
+  for (std::size_t v = 0; v < n_words; ++v) {
+    sets[v] = pack(marks_.data() + v * 64, 1);
+    sets[n_words + v] = pack(marks_.data() + v * 64, 2);
+  }
 }
 
 }  // namespace committee

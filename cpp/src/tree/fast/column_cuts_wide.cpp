@@ -1,7 +1,7 @@
-// ColumnSearch by AVX-512: sixteen rows are gathered at once, comparisons give the bits of 64, and
+// ColumnCuts by AVX-512: sixteen rows are gathered at once, comparisons give the bits of 64, and
 // nodes of many rows are sets, so that their bins are where they are in the column.
-#include "tree/fast/column_search.hpp"
-#include "tree/fast/column_search_forms.hpp"
+#include "tree/fast/column_cuts.hpp"
+#include "tree/fast/column_cuts_forms.hpp"
 #include "tree/fast/extra_trees_wide_lanes.hpp"
 
 #if defined(COMMITTEE_AVX512)
@@ -36,37 +36,37 @@ COMMITTEE_AVX512 inline u32 find_largest(__m128i bytes) {
 
 }  // namespace
 
-struct ColumnSearch::Wide {
-  COMMITTEE_AVX512 static std::size_t find_ends(const ColumnSearch& search, const ColumnNode& node,
+struct ColumnCuts::Wide {
+  COMMITTEE_AVX512 static std::size_t find_ends(const ColumnCuts& cuts, const ColumnNode& node,
                                                 RowLanes* bins, u32& lo, u32& hi) {
     if (node.sets != ColumnNode::kNone) {
-      find_ends_of_set(search, node, lo, hi);
+      find_ends_of_set(cuts, node, lo, hi);
       return 0;
     }
-    const u16* const rows = search.turn_.rows + node.begin;
+    const u16* const rows = cuts.turn_.rows + node.begin;
     const std::size_t last = (node.n_rows - 1) / kRowLanes;
     __m128i least = _mm_set1_epi8(-1), largest = _mm_setzero_si128();
     for (std::size_t v = 0; v < last; ++v) {
-      const __m128i lanes = gather_bins(search.column_, rows + v * kRowLanes);
+      const __m128i lanes = gather_bins(cuts.column_, rows + v * kRowLanes);
       _mm_store_si128(reinterpret_cast<__m128i*>(bins + v), lanes);
       least = _mm_min_epu8(least, lanes);
       largest = _mm_max_epu8(largest, lanes);
     }
     const auto own =
         static_cast<__mmask16>(_bzhi_u32(0xFFFF, node.n_rows - static_cast<u32>(last * kRowLanes)));
-    const __m128i lanes = gather_bins(search.column_, rows + last * kRowLanes);
+    const __m128i lanes = gather_bins(cuts.column_, rows + last * kRowLanes);
     _mm_store_si128(reinterpret_cast<__m128i*>(bins + last), lanes);
     lo = find_least(_mm_mask_min_epu8(least, own, least, lanes));
     hi = find_largest(_mm_mask_max_epu8(largest, own, largest, lanes));
     return last + 1;
   }
 
-  COMMITTEE_AVX512 static void find_ends_of_set(const ColumnSearch& search, const ColumnNode& node,
+  COMMITTEE_AVX512 static void find_ends_of_set(const ColumnCuts& cuts, const ColumnNode& node,
                                                 u32& lo, u32& hi) {
-    const u64* const set = search.turn_.sets + node.sets;
+    const u64* const set = cuts.turn_.sets + node.sets;
     __m512i least = _mm512_set1_epi8(-1), largest = _mm512_setzero_si512();
-    for (std::size_t v = 0; v < search.count_set_words(); ++v) {
-      const __m512i bins = _mm512_loadu_si512(search.column_ + v * kWideRows);
+    for (std::size_t v = 0; v < cuts.count_set_words(); ++v) {
+      const __m512i bins = _mm512_loadu_si512(cuts.column_ + v * kWideRows);
       least = _mm512_mask_min_epu8(least, set[v], least, bins);
       largest = _mm512_mask_max_epu8(largest, set[v], largest, bins);
     }
@@ -74,16 +74,16 @@ struct ColumnSearch::Wide {
     hi = largest_byte(largest);
   }
 
-  COMMITTEE_AVX512 static void count_left(const ColumnSearch& search, const ColumnNode& node,
+  COMMITTEE_AVX512 static void count_left(const ColumnCuts& cuts, const ColumnNode& node,
                                           const RowLanes* bins, u32 cut, u32& n_left,
                                           u32& n_positive) {
     const __m512i bar = broadcast_cut(cut);
     u64 all = 0, positive = 0;
     if (node.sets != ColumnNode::kNone) {
-      const u64* const set = search.turn_.sets + node.sets;
-      const std::size_t n_words = search.count_set_words();
+      const u64* const set = cuts.turn_.sets + node.sets;
+      const std::size_t n_words = cuts.count_set_words();
       for (std::size_t v = 0; v < n_words; ++v) {
-        const u64 left = find_left(search.column_ + v * kWideRows, set[v], bar);
+        const u64 left = find_left(cuts.column_ + v * kWideRows, set[v], bar);
         all += static_cast<u64>(__builtin_popcountll(left));
         positive += static_cast<u64>(__builtin_popcountll(left & set[n_words + v]));
       }
@@ -100,14 +100,14 @@ struct ColumnSearch::Wide {
     n_positive = static_cast<u32>(positive);
   }
 
-  COMMITTEE_AVX512 static void keep_left(const ColumnSearch& search, ColumnNode& node,
+  COMMITTEE_AVX512 static void keep_left(const ColumnCuts& cuts, ColumnNode& node,
                                          const RowLanes* bins, u32 cut) {
     const __m512i bar = broadcast_cut(cut);
-    u64* const words = search.left_of(node);
+    u64* const words = cuts.left_of(node);
     if (node.sets != ColumnNode::kNone) {
-      const u64* const set = search.turn_.sets + node.sets;
-      for (std::size_t v = 0; v < search.count_set_words(); ++v)
-        words[v] = find_left(search.column_ + v * kWideRows, set[v], bar);
+      const u64* const set = cuts.turn_.sets + node.sets;
+      for (std::size_t v = 0; v < cuts.count_set_words(); ++v)
+        words[v] = find_left(cuts.column_ + v * kWideRows, set[v], bar);
     } else {
       const u8* const bytes = reinterpret_cast<const u8*>(bins);
       for (std::size_t first = 0; first < node.n_rows; first += kWideRows)
@@ -116,7 +116,7 @@ struct ColumnSearch::Wide {
   }
 };
 
-void ColumnSearch::search_wide(u32 feature, std::span<const ColumnDraw> draws) {
+void ColumnCuts::search_wide(u32 feature, std::span<const ColumnDraw> draws) {
   search_in<Wide>(feature, draws);
 }
 
@@ -143,7 +143,7 @@ COMMITTEE_AVX512 inline u32 look_up(const u64* set, __m256i rows) {
 
 }  // namespace
 
-void ColumnSearch::partition_wide(ColumnNode& node, u16* rows, u16* room) const {
+void ColumnCuts::partition_wide(ColumnNode& node, u16* rows, u16* room) const {
   const u64* const words = left_of(node);
   const bool is_set = node.sets != ColumnNode::kNone;
   u16 *left = rows, *right = room;
@@ -156,29 +156,6 @@ void ColumnSearch::partition_wide(ColumnNode& node, u16* rows, u16* room) const 
   }
   std::copy(room, right, left);
 }
-
-void ColumnSearch::write_sets(std::span<const u16> rows, u32 n_positive, u64* sets) {
-  marks_.resize(count_set_words() * kWideRows);
-  std::fill(marks_.begin(), marks_.end(), u8{0});
-  for (std::size_t k = 0; k < n_positive; ++k) marks_[rows[k]] = 3;
-  for (std::size_t k = n_positive; k < rows.size(); ++k) marks_[rows[k]] = 1;
-  pack_sets(sets);
-}
-
-void ColumnSearch::pack_sets(u64* sets) {
-  const std::size_t n_words = count_set_words();
-  for (std::size_t v = 0; v < n_words; ++v) {
-    const __m512i marks = _mm512_loadu_si512(marks_.data() + v * kWideRows);
-    sets[v] = _mm512_test_epi8_mask(marks, _mm512_set1_epi8(1));
-    sets[n_words + v] = _mm512_test_epi8_mask(marks, _mm512_set1_epi8(2));
-  }
-}
-
-}  // namespace committee
-#else
-namespace committee {
-
-void ColumnSearch::write_sets(std::span<const u16>, u32, u64*) {}
 
 }  // namespace committee
 #endif
