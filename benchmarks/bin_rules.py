@@ -93,6 +93,19 @@ def cut_by_weight(
     return values[ends - 1] + place * (values[ends] - values[ends - 1])
 
 
+def cut_and_join(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The core's thresholds without those inside what a bin of equal weight would hold: narrow bins are joined."""
+    thresholds = cut_by_weight(values, counts, growth=8)
+    before = np.concatenate([[0], np.cumsum(counts)])[np.searchsorted(values, thresholds)]
+    kept: list[int] = []
+    start = 0
+    for k, following in enumerate([*before[1:], counts.sum()]):
+        if (following - start) * MOST_BINS > counts.sum():
+            kept.append(k)
+            start = before[k]
+    return thresholds[kept]
+
+
 def cut_greedily(values: np.ndarray, counts: np.ndarray, n_bins: int, least: int = 3) -> np.ndarray:
     """LightGBM's `GreedyFindBin`: a bin ends when it reaches the mean of what is left; of at least three rows."""
     ends: list[int] = []
@@ -143,6 +156,7 @@ RULES: dict[str, Rule] = {
     "narrow ends, 1/4": partial(cut_by_weight, growth=4),
     "narrow ends, 1/2": partial(cut_by_weight, growth=2),
     "LightGBM's bins": cut_as_lightgbm,
+    "narrow ends, 1/8, joined to fair shares": cut_and_join,
     "equal weight, threshold at the lower value": partial(cut_by_weight, growth=0, place=0.0),
     "narrow ends, 1/8, threshold at the lower value": partial(cut_by_weight, growth=8, place=0.0),
     "equal weight, 171 bins": partial(cut_by_weight, growth=0, n_bins=MOST_BINS - 2 * (MOST_BINS // 6)),
