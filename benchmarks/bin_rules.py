@@ -75,12 +75,32 @@ def cut_tail(counts: np.ndarray, growth: int) -> list[int]:
     return sizes
 
 
+def join_narrow(sizes: list[int], counts: np.ndarray) -> list[int]:
+    """Neighbouring bins at the beginning of a column joined, up to what a bin of equal weight would hold."""
+    joined, weight, at = [0], 0, 0
+    for size in sizes:
+        own = counts[at : at + size].sum()
+        at += size
+        if (weight + own) * MOST_BINS > counts.sum():
+            joined.append(0)
+            weight = 0
+        joined[-1] += size
+        weight += own
+    return [size for size in joined if size]
+
+
 def cut_by_weight(
-    values: np.ndarray, counts: np.ndarray, growth: int, n_bins: int = MOST_BINS, place: float = 0.5
+    values: np.ndarray,
+    counts: np.ndarray,
+    growth: int,
+    n_bins: int = MOST_BINS,
+    place: float = 0.5,
+    join: bool = False,
 ) -> np.ndarray:
     """Bins of equal weight, with narrow ones at the ends unless the growth is 0: with 8 the core's rule.
 
-    A threshold lies in the middle between neighbouring values, or where `place` says, 0 being the lower of them.
+    A threshold lies in the middle between neighbouring values, or where `place` says, 0 being the lower of them. To
+    `join` the narrow bins leaves the others as they are.
     """
     if len(values) <= n_bins:
         return values[:-1] + place * np.diff(values)
@@ -89,6 +109,8 @@ def cut_by_weight(
     inner = counts[sum(lower) : len(counts) - sum(upper)]
     if len(inner) <= n_inner:
         lower, upper, inner, n_inner = [], [], counts, n_bins
+    if join:
+        lower, upper = join_narrow(lower, counts), join_narrow(upper[::-1], counts[::-1])[::-1]
     ends = np.cumsum([*lower, *share_evenly(inner, n_inner), *upper])[:-1]
     return values[ends - 1] + place * (values[ends] - values[ends - 1])
 
@@ -143,6 +165,7 @@ RULES: dict[str, Rule] = {
     "narrow ends, 1/4": partial(cut_by_weight, growth=4),
     "narrow ends, 1/2": partial(cut_by_weight, growth=2),
     "LightGBM's bins": cut_as_lightgbm,
+    "narrow ends, 1/8, joined to fair shares": partial(cut_by_weight, growth=8, join=True),
     "equal weight, threshold at the lower value": partial(cut_by_weight, growth=0, place=0.0),
     "narrow ends, 1/8, threshold at the lower value": partial(cut_by_weight, growth=8, place=0.0),
     "equal weight, 171 bins": partial(cut_by_weight, growth=0, n_bins=MOST_BINS - 2 * (MOST_BINS // 6)),
