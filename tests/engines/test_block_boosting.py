@@ -235,9 +235,19 @@ class LosingHosts(LocalHosts):
         (SQUARED, FOLLOWED | {"colsample_tree": 0.35}),
         (("softmax", NAN, 3, []), {"colsample_tree": 0.4}),
     ],
-    ids=(
-        "plain followed huber goss vectors classes class-samples class-goss quantiles followed-columns class-columns"
-    ).split(),
+    ids=[
+        "plain",
+        "followed",
+        "huber",
+        "goss",
+        "vectors",
+        "classes",
+        "class-samples",
+        "class-goss",
+        "quantiles",
+        "followed-columns",
+        "class-columns",
+    ],
 )
 @pytest.mark.parametrize("weights", [None, WHOLE], ids=["plain", "whole"])
 def test_a_lost_block_is_made_again_to_equal_bytes(loss, options, weights):
