@@ -232,8 +232,22 @@ class LosingHosts(LocalHosts):
         (("softmax", NAN, 3, []), {"subsample": 0.6}),
         (("softmax", NAN, 3, []), {"goss_top": 0.2, "goss_other": 0.1}),
         (("quantile", NAN, 2, [0.2, 0.7]), {}),
+        (SQUARED, FOLLOWED | {"colsample_tree": 0.35}),
+        (("softmax", NAN, 3, []), {"colsample_tree": 0.4}),
     ],
-    ids=["plain", "followed", "huber", "goss", "vectors", "classes", "class samples", "class goss", "quantiles"],
+    ids=[
+        "plain",
+        "followed",
+        "huber",
+        "goss",
+        "vectors",
+        "classes",
+        "class-samples",
+        "class-goss",
+        "quantiles",
+        "followed-columns",
+        "class-columns",
+    ],
 )
 @pytest.mark.parametrize("weights", [None, WHOLE], ids=["plain", "whole"])
 def test_a_lost_block_is_made_again_to_equal_bytes(loss, options, weights):

@@ -115,7 +115,7 @@ def test_rounds_that_leave_more_than_trees_are_driven_step_by_step(loss, options
 
 
 @pytest.mark.parametrize("loss", [LOGISTIC, ("huber", NAN, 1, [])], ids=lambda loss: loss[0])
-@pytest.mark.parametrize("options", [{}, {"subsample": 0.6}], ids=["all", "sample"])
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.6}, {"colsample_tree": 0.4}], ids=["all", "sample", "columns"])
 @pytest.mark.parametrize(("lost", "parted"), [(0, None), (1, None), (None, 1), (1, 1)])
 def test_blocks_that_are_lost_or_part(loss, options, lost, parted):
     calls = check(loss, options, hosts=CountedHosts(lost=lost, parted=parted))

@@ -1,6 +1,7 @@
 // Histograms of some columns of a leaf, from the columns themselves: for nodes that look at few.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "boosting/local_leaf_rows.hpp"
 

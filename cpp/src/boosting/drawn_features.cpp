@@ -1,5 +1,6 @@
 // Which features a tree and its nodes may look at, and where their histograms are.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "boosting/tree_grower.hpp"

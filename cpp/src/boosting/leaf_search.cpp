@@ -11,10 +11,10 @@ namespace {
 // Visits of histogram entries (a scan of two nodes counts eight of each) that pay for waking the
 // threads.
 constexpr std::size_t kMinParallelVisits = 15'000;
-// The same of rows that are added to columns of a few leaves.
-constexpr std::size_t kMinParallelUpdates = 30'000;
 // And those that a task has at least.
 constexpr std::size_t kMinTaskVisits = 10'000;
+// Rows added to columns that pay for waking the threads.
+constexpr std::size_t kMinParallelUpdates = 30'000;
 
 }  // namespace
 

@@ -39,16 +39,19 @@ class GatheredRows {
   double weights_[kLossBlock];
 };
 
+bool draws_columns(const BoostingParams& params) {
+  return std::min({params.colsample_tree, params.colsample_level, params.colsample_node}) < 1.0;
+}
+
 }  // namespace
 
 LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
                      const BoostingParams& params, int n_threads)
-    : LocalRows(
-          input, weights, loss, params,
-          Records(*input.data, weights,
-                  {params.joint_columns, params.goss_other > 0.0, params.colsample_tree < 1.0},
-                  n_threads),
-          n_threads) {}
+    : LocalRows(input, weights, loss, params,
+                Records(*input.data, weights,
+                        {params.joint_columns, params.goss_other > 0.0, draws_columns(params)},
+                        n_threads),
+                n_threads) {}
 
 LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss& loss,
                      const BoostingParams& params, std::shared_ptr<const RecordLayout> layout,
@@ -77,7 +80,8 @@ LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss
 
 std::vector<LeafRows*> LocalRows::make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) {
   std::vector<LeafRows*> made;
-  if (n_trees * records_.bytes() > most_bytes) return made;
+  // As much as if trees drew all columns, which they may come to do.
+  if (n_trees * n_rows() * records_.layout().bytes_per_row() > most_bytes) return made;
   for (std::size_t k = 0; k < n_trees; ++k) {
     apart_.push_back(std::make_unique<Apart>(shared_, records_, 1));
     made.push_back(&apart_.back()->leaves);

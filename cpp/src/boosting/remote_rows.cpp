@@ -186,6 +186,11 @@ void RemoteRows::keep_trees(std::span<const StoredTree> trees, bool follows_resi
   link_.finish_round(std::move(commands), std::move(state));
 }
 
+void RemoteRows::forget_columns() {
+  leaves_->forget_columns();
+  for (const auto& own : leaves_together_) own->forget_columns();
+}
+
 // As many rounds in a call as take a moment: between two of them other hosts may come, and a host
 // that is lost takes those of one call with it. Trees do not depend on it.
 std::vector<TreeOfRound> RemoteRows::grow_elsewhere(std::size_t most_rounds, u64 n_grown) {
@@ -196,8 +201,7 @@ std::vector<TreeOfRound> RemoteRows::grow_elsewhere(std::size_t most_rounds, u64
                         drawn_,
                         loss_message_};
   request.params.follow_residuals = false;
-  leaves_->forget_columns();
-  for (const auto& own : leaves_together_) own->forget_columns();
+  forget_columns();
   const auto start = std::chrono::steady_clock::now();
   const BlockValues answer = link_.ask_together({"run_rounds", write_request(request), {}});
   if (answer.empty()) return {};

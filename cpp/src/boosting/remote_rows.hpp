@@ -54,7 +54,7 @@ class RemoteLeafRows final : public LeafRows {
   void settle(std::span<const u32> leaves, std::span<const double> values,
               std::span<const i64> changes) override;
   bool follows_residuals() const { return follows_residuals_; }
-  // Others may have chosen columns in the blocks.
+  // What columns the blocks have is not known.
   void forget_columns() { all_known_ = false; }
 
  private:
@@ -105,10 +105,15 @@ class RemoteRows final : public BoostingRows {
   void finish_round(std::span<const StoredTree> trees) override;
   bool lie_together() override { return link_.lie_together(); }
   std::vector<TreeOfRound> grow_elsewhere(std::size_t most_rounds, u64 n_grown) override;
-  void expect_held_out(bool any) override { facts_.held_out = any; }
+  void expect_held_out(bool any) override {
+    facts_.held_out = any;
+    forget_columns();
+  }
   void settle() override { link_.settle_round(); }
 
  private:
+  // Another Boosting may have chosen columns in the blocks.
+  void forget_columns();
   void keep_trees(std::span<const StoredTree> trees, bool follows_residuals);
   void send_targets(const BoostingInput& input);
   bool try_join(JointColumns& joint, u32 column, u32 most_codes);
