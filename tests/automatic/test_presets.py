@@ -198,7 +198,7 @@ def test_boosting_of_wide_tables_of_several_classes_draws_columns_for_a_tree() -
         context = FitContext(n_classes, [], 2, False, False, 1, 0, preset=found)
         member = context.make_member(next(e for e in PORTFOLIO if e.name == "boosting"), 1)
         assert member.colsample_bytree == drawn
-        assert (member.max_features is None) == (drawn < 1.0)
+        assert member.max_features == 0.5
         assert found.boosting.get("max_leaf_nodes") == (16 if preset == "fast" else None)
 
 

@@ -14,7 +14,7 @@ _MANY_ROWS, _N_REPEATS = 2000, 3
 mean of more models varies less, and there is time for it."""
 _WIDE_COLUMNS, _WIDE_CELLS = 100, 500_000
 """Columns and cells from which less is fitted to more than two classes: each round of boosting grows a tree a class."""
-_DRAWN: dict[str, Any] = {"max_features": None, "colsample_bytree": 0.2}
+_DRAWN: dict[str, Any] = {"max_features": 0.5, "colsample_bytree": 0.2}
 """Of boosting there: histograms are made of the columns of a tree alone."""
 
 
@@ -148,7 +148,7 @@ def find_preset(name: str, n_rows: int, n_columns: int = 0, n_classes: int = 0) 
     if is_wide and n_classes > 2 and name != "best":
         preset = replace(preset, boosting={**preset.boosting, **_DRAWN})
         if name == "balanced":
-            preset = replace(preset, n_class_fitted=2, left_out=("boosting by code",), linear_steps=50)
+            preset = replace(preset, n_class_fitted=2, left_out=("boosting by code",), n_trees=75, linear_steps=20)
     if name == "best" and n_rows < _MANY_ROWS:
         return replace(preset, n_repeats=_N_REPEATS)
     if name != "fast" or n_rows > _FEW_ROWS:
