@@ -35,7 +35,7 @@ std::size_t divide_items(const RowItem* items, std::size_t n, RowItem* to, GoesL
 
 #if defined(COMMITTEE_AVX512)
 static_assert(sizeof(RowItem) == sizeof(u32));
-constexpr std::size_t kLanes = 16;
+constexpr std::size_t kItemsAtOnce = 16;
 
 // Rows whose bin, plus `offset` as a byte, is at most `most` go left.
 struct BinTest {
@@ -77,11 +77,11 @@ COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, Row
                                               const GoesLeft& goes_left) {
   SplitItems sides{items, spare};
   std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
+  for (; i + kItemsAtOnce <= n; i += kItemsAtOnce) {
     u32 left = 0;
 #pragma GCC unroll 16
-    for (std::size_t k = 1; k <= kLanes; ++k)  // from the last on
-      left = 2 * left + static_cast<u32>(goes_left(items[i + kLanes - k].row));
+    for (std::size_t k = 1; k <= kItemsAtOnce; ++k)  // from the last on
+      left = 2 * left + static_cast<u32>(goes_left(items[i + kItemsAtOnce - k].row));
     sides.move(i, _mm512_loadu_si512(items + i), left);
   }
   return sides.finish(i, n, goes_left);
@@ -131,15 +131,15 @@ COMMITTEE_AVX512 std::size_t partition_bins(RowItem* items, std::size_t n, RowIt
   u64 bits[kMarkedItems * kMostRowsPerItem / 64 + 8];  // as many are read from any byte on
   SplitItems sides{items, spare};
   std::size_t i = 0;
-  while (i + kLanes <= n) {
-    const std::size_t n_some = std::min(kMarkedItems, n - i) / kLanes * kLanes;
+  while (i + kItemsAtOnce <= n) {
+    const std::size_t n_some = std::min(kMarkedItems, n - i) / kItemsAtOnce * kItemsAtOnce;
     const u32 first = items[i].row;
     const std::size_t n_rows = items[i + n_some - 1].row - first + 1;
     const bool marked = n_rows <= kMostRowsPerItem * n_some;
     if (marked) mark_left(test, first, n_rows, bits);
-    for (const std::size_t end = i + n_some; i < end; i += kLanes) {
+    for (const std::size_t end = i + n_some; i < end; i += kItemsAtOnce) {
       const __m512i rows = _mm512_loadu_si512(items + i);
-      const bool near = items[i + kLanes - 1].row - items[i].row < 504;
+      const bool near = items[i + kItemsAtOnce - 1].row - items[i].row < 504;
       sides.move(i, rows,
                  marked && near ? take_bits(bits, rows, first) : test_bytes(test, items + i));
     }

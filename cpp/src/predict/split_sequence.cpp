@@ -329,8 +329,14 @@ void SplitSequence::replay_groups(Replay replay, std::size_t n_groups) {
     const auto several =
         wide ? replay_avx512<kGroupsTogether> : replay_avx2<kGroupsTogether, kCategories>;
     const auto one = wide ? replay_avx512<1> : replay_avx2<1, kCategories>;
-    for (; n_groups >= kGroupsTogether; go_on(kGroupsTogether)) several(replay);
-    for (; n_groups > 0; go_on(1)) one(replay);
+    while (n_groups >= kGroupsTogether) {
+      several(replay);
+      go_on(kGroupsTogether);
+    }
+    while (n_groups > 0) {
+      one(replay);
+      go_on(1);
+    }
     return;
   }
 #endif
