@@ -38,13 +38,18 @@ def describe_machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
     }
-    for package in PACKAGES:
+    # What is imported may be newer than what was installed.
+    return found | {name: committee.__version__ if name == "committee" else _find_version(name) for name in PACKAGES}
+
+
+def _find_version(package: str) -> str:
+    """The version of a package, or of its form for machines without a GPU."""
+    for name in (package, f"{package}-cpu"):
         try:
-            # What is imported may be newer than what was installed.
-            found[package] = committee.__version__ if package == "committee" else version(package)
+            return version(name)
         except PackageNotFoundError:
-            found[package] = "absent"
-    return found
+            continue
+    return "absent"
 
 
 def _count_others() -> dict[str, str]:
