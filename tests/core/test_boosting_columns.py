@@ -18,8 +18,10 @@ from committee import _core
 from tests.engines.block_cases import (
     BINS,
     CUTS,
+    FRACTIONS,
     LOGISTIC,
     NAN,
+    SQUARED,
     WHOLE,
     X,
     assert_same,
@@ -29,8 +31,6 @@ from tests.engines.block_cases import (
     make_target,
 )
 
-SQUARED = ("squared_error", NAN, 1, [])
-FRACTIONS = np.random.default_rng(4).random(len(X))
 PLAIN = {"compact_share": 0.0, "direct_share": 0.0}
 WAYS = {
     "compact": {"compact_share": 9.0, "direct_share": 0.0},

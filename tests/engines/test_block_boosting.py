@@ -20,9 +20,11 @@ from committee.engines.hosts import LocalHosts
 from tests.engines.block_cases import (
     BINS,
     CUTS,
+    FRACTIONS,
     LOGISTIC,
     N_ROWS,
     NAN,
+    SQUARED,
     WHOLE,
     X,
     assert_same,
@@ -33,8 +35,6 @@ from tests.engines.block_cases import (
     open_blocks,
 )
 
-SQUARED = ("squared_error", NAN, 1, [])
-FRACTIONS = np.random.default_rng(4).random(N_ROWS)
 # So few leaves for so many rows that residuals are followed from tree to tree.
 FOLLOWED = {"max_leaf_nodes": 15}
 

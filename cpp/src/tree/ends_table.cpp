@@ -110,6 +110,22 @@ void EndsTable::answer_any(std::span<Query> queries) const {
 template void EndsTable::answer_any<false>(std::span<Query> queries) const;
 template void EndsTable::answer_any<true>(std::span<Query> queries) const;
 
+// The last bin below the threshold is the cut, which leaves bins on both sides.
+inline void EndsTable::set_cut(Query& query, i32 last) {
+  query.cut = static_cast<u32>(
+      std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
+}
+
+template <class Value>
+inline void EndsTable::prefetch_ends(const AlignedBuffer<Value>& values,
+                                     std::span<const Query> queries) const {
+  for (const Query& query : queries) {
+    const Value* const first = block(values, query.column);
+    __builtin_prefetch(first + place(query.lo) + kGroup);
+    __builtin_prefetch(first + place(query.hi));
+  }
+}
+
 template <bool kIsNear, class Value>
 void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> queries) const {
   struct Search {
@@ -118,12 +134,7 @@ void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> q
     u32 number;
   };
   Search searches[kMostQueries];
-  for (const Query& query : queries) {
-    if constexpr (kIsNear) break;
-    const Value* const first = block(values, query.column);
-    __builtin_prefetch(first + place(query.lo) + kGroup);
-    __builtin_prefetch(first + place(query.hi));
-  }
+  if constexpr (!kIsNear) prefetch_ends(values, queries);
   for (std::size_t k = 0; k < queries.size(); ++k) {
     const Query& query = queries[k];
     const Value* const first = block(values, query.column);
@@ -139,8 +150,7 @@ void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> q
     const i32 last = static_cast<i32>(search.number * kGroup +
                                       count_up_to<Value, kGroup>(search.group, search.bar)) -
                      1;
-    query.cut = static_cast<u32>(
-        std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
+    set_cut(query, last);
   }
 }
 
@@ -176,13 +186,7 @@ void EndsTable::answer_wide(const AlignedBuffer<Value>& values, std::span<Query>
   const Value* groups[kMostQueries];
   Value bars[kMostQueries];
   u32 firsts[kMostQueries];
-  if constexpr (!kIsNear) {
-    for (const Query& query : queries) {
-      const Value* const first = block(values, query.column);
-      __builtin_prefetch(first + place(query.lo) + kGroup);
-      __builtin_prefetch(first + place(query.hi));
-    }
-  }
+  if constexpr (!kIsNear) prefetch_ends(values, queries);
   for (std::size_t k = 0; k < queries.size(); ++k) {
     const Query& query = queries[k];
     const Value* const first = block(values, query.column);
@@ -196,8 +200,7 @@ void EndsTable::answer_wide(const AlignedBuffer<Value>& values, std::span<Query>
   for (std::size_t k = 0; k < queries.size(); ++k) {
     Query& query = queries[k];
     const i32 last = static_cast<i32>(firsts[k] + count_up_to_wide(groups[k], bars[k])) - 1;
-    query.cut = static_cast<u32>(
-        std::max(std::min(last, static_cast<i32>(query.hi) - 1), static_cast<i32>(query.lo)));
+    set_cut(query, last);
   }
 }
 #endif

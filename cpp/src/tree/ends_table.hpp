@@ -25,10 +25,7 @@ class EndsTable {
   // Categories have no ends.
   EndsTable(const std::vector<ColumnBins>& bins, int n_threads);
   // The loads of a later answer.
-  void prefetch(u32 column) const {
-    __builtin_prefetch(floats_.empty() ? static_cast<const void*>(block(doubles_, column))
-                                       : block(floats_, column));
-  }
+  void prefetch(u32 column) const { __builtin_prefetch(bytes_of(column)); }
   // Where all that answers read of a column begins.
   const u8* bytes_of(u32 column) const {
     return floats_.empty() ? reinterpret_cast<const u8*>(block(doubles_, column))
@@ -52,6 +49,9 @@ class EndsTable {
   }
   template <class Value>
   AlignedBuffer<Value> fill(const std::vector<ColumnBins>& bins, int n_threads) const;
+  static void set_cut(Query& query, i32 last);
+  template <class Value>
+  void prefetch_ends(const AlignedBuffer<Value>& values, std::span<const Query> queries) const;
   template <bool kIsNear>
   void answer_any(std::span<Query> queries) const;
   template <bool kIsNear, class Value>
