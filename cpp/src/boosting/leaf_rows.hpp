@@ -26,7 +26,8 @@ struct RootSums {
 struct LeafSplit {
   u32 leaf = 0, left = 0, right = 0;
   const BoostSplit* by = nullptr;
-  Side built = Side::none;  // child whose histogram is wanted
+  Side built = Side::none;   // child whose histogram is wanted
+  double built_share = 0.5;  // of the leaf's rows that it has, as the hessians tell
 };
 
 struct SplitSums {
@@ -43,13 +44,16 @@ struct StepSplit {
 };
 
 // Leaves that are split in one step, before their time has come: no more than `most_leaves`, and
-// none beyond `enough_rows` rows, with which the step has work for all threads.
+// none beyond `enough_work`, with which the step has some for all threads. The unit of work is a
+// row that moves to its side.
 struct StepRules {
   std::size_t most_leaves = 1;
-  std::size_t enough_rows = std::numeric_limits<std::size_t>::max();
+  double enough_work = std::numeric_limits<double>::infinity();
+  double work_of_built = 0.0;  // of a row that goes into a histogram as well
   bool builds = false;  // the histogram of a child is best built while the rows are partitioned
   // Counting rows is a round trip: only leaves whose time has come are counted.
   bool counts_late = false;
+  double work_per_row(double built_share) const { return 1.0 + built_share * work_of_built; }
 };
 
 // Of the gradients and hessians in fixed point, and of the weights.

@@ -72,6 +72,7 @@ class LocalLeafRows final : public LeafRows {
     std::size_t size() const { return end - begin; }
   };
   class RowTest;
+  struct RowsOfLeaf;
   struct StepBlock;
   // A histogram that several threads add rows to: a part for each that is at it at a time.
   struct HistogramParts {
@@ -92,8 +93,7 @@ class LocalLeafRows final : public LeafRows {
   RootSums describe_root(i64 total);
   u64 sum_row_weights(std::span<const RowItem> rows) const;
   Records::Words words() const { return {vectors_.data(), width_, vectors_.used()}; }
-  std::vector<StepBlock> cut_lists(
-      std::span<const std::pair<std::size_t, std::size_t>> lists) const;
+  std::vector<StepBlock> cut_lists(std::span<const RowsOfLeaf> lists) const;
   std::size_t count_blocks() const;
   i64* part_histogram(std::size_t part);
   i64* take_part(HistogramParts& parts);

@@ -34,7 +34,7 @@ class RemoteLeafRows final : public LeafRows {
   RootSums open_root(const TreeStart& start, i64* histogram) override;
   RootSums reopen_root() override;
   StepRules step_rules() const override {
-    return {facts_.leaves_per_step, std::numeric_limits<std::size_t>::max(), true, true};
+    return {.most_leaves = facts_.leaves_per_step, .builds = true, .counts_late = true};
   }
   void split_leaves(std::span<StepSplit> splits) override;
   void split_held_out(std::span<const LeafSplit> splits) override;

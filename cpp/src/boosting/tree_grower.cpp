@@ -182,9 +182,9 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue
   };
   for (const auto& leaf : queue) add(leaf.get());
   u64 order = next_order_;
-  std::size_t n_rows = 0;
-  for (; !open.empty() && batch.size() < rules.most_leaves && n_rows < rules.enough_rows &&
-         n_left > 0;
+  double work = 0.0;
+  for (;
+       !open.empty() && batch.size() < rules.most_leaves && work < rules.enough_work && n_left > 0;
        --n_left) {
     std::pop_heap(open.begin(), open.end(), later);
     OpenLeaf* const leaf = open.back();
@@ -192,7 +192,7 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue
     if (!leaf->expanded) {
       if (leaf->recount_due) continue;
       batch.push_back(leaf);
-      n_rows += leaf->n_rows;
+      work += static_cast<double>(leaf->n_rows) * rules.work_per_row(find_smaller(*leaf).second);
       continue;
     }
     for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
@@ -203,8 +203,16 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue
   return batch;
 }
 
-// Which child is the smaller one is not known before the rows are partitioned; where its histogram
-// is wanted with the split its share of the hessians has to tell.
+// Which child is the smaller one is not known before the rows are partitioned: its share of the
+// hessians has to tell.
+std::pair<Side, double> BoostingGrower::find_smaller(const OpenLeaf& leaf) const {
+  const i64 left = plan_->halves.hessian(leaf.best.left), all = plan_->halves.hessian(leaf.total);
+  const bool left_first = 2 * left <= all;
+  const double share = static_cast<double>(left_first ? left : all - left) /
+                       static_cast<double>(std::max<i64>(all, 1));
+  return {left_first ? Side::left : Side::right, share};
+}
+
 LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
   LeafSplit split;
   split.leaf = leaf.rows;
@@ -212,9 +220,7 @@ LeafSplit BoostingGrower::plan_split(const OpenLeaf& leaf, bool builds) {
   split.right = next_rows_ + 1;
   next_rows_ += 2;
   split.by = &leaf.best;
-  const bool left_first =
-      2 * plan_->halves.hessian(leaf.best.left) <= plan_->halves.hessian(leaf.total);
-  if (builds) split.built = left_first ? Side::left : Side::right;
+  if (builds) std::tie(split.built, split.built_share) = find_smaller(leaf);
   return split;
 }
 

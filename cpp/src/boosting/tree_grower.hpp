@@ -101,6 +101,7 @@ class BoostingGrower {
   LevelSplit search_level(std::span<OpenLeaf* const> level, std::span<const NodeSearch> searches,
                           u32 feature) const;
   std::vector<OpenLeaf*> list_next(const LeafQueue& queue, std::size_t n_left);
+  std::pair<Side, double> find_smaller(const OpenLeaf& leaf) const;
   LeafSplit plan_split(const OpenLeaf& leaf, bool builds);
   bool expand(std::span<OpenLeaf* const> batch, bool last);
   void recount_later(std::span<OpenLeaf* const> leaves, bool when_they_come);
