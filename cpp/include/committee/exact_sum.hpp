@@ -14,9 +14,11 @@ namespace committee {
 class ExactSum {
  public:
   // Products reach from 2^-2148 to 2^2048; limbs beyond that are for the number of the terms.
-  static constexpr int kLowestBit = -2176;
+  static constexpr int kLowestBit = -2176, kLimbBits = 32;
   static constexpr std::size_t kLimbs = 136, kSize = kLimbs + 3;
   using Array = std::array<i64, kSize>;
+  // Of a double: bits behind the first of its mantissa, and the lowest bit that it may have.
+  static constexpr int kMantissaBits = 52, kLeastExponent = -1074;
 
   ExactSum() { limbs_.fill(0); }
   explicit ExactSum(u64 whole) : ExactSum() { add_whole(whole); }
