@@ -111,7 +111,8 @@ def compile_unit(target: str, unit: Path, folder: Path) -> str:
         options += ['-DCOMMITTEE_VERSION="cross"', "-Wno-shadow"]
         if sys.version_info >= (3, 12):
             options.append("-DPy_LIMITED_API=0x030C0000")
-    command = [sys.executable, "-m", "ziglang", "c++", "-target", target, *options]
+    # Without "-c" zig would build the libraries of the target, for minutes, to link with.
+    command = [sys.executable, "-m", "ziglang", "c++", "-c", "-target", target, *options]
     command += [f"-I{path}" for path in includes] + [str(unit)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     # zig looks for the object file that no check of the syntax writes.

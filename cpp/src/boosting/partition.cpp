@@ -15,7 +15,7 @@ namespace {
 constexpr double kUpdatesPerMove = 4.0;
 // Work, in rows that are moved, which is worth a thread: with less a leaf's rows are one thread's,
 // and need no histogram of a part of them.
-constexpr double kLeastWork = 16'384.0;
+constexpr double kLeastWorkOfBlock = 16'384.0;
 // With so much work for each thread a step costs far more than threads that wait for one another at
 // its end, and leaves whose time has not come are left alone: some would be split in vain. Of
 // leaves with less work there are a few for each thread, because some take longer than others. (16
@@ -258,7 +258,8 @@ std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
   double total = 0.0;
   for (const RowsOfLeaf& list : lists) total += list.work();
   const double most =
-      n_threads_ == 1 ? total : std::max(kLeastWork, total / static_cast<double>(count_blocks()));
+      n_threads_ == 1 ? total
+                      : std::max(kLeastWorkOfBlock, total / static_cast<double>(count_blocks()));
   std::vector<StepBlock> blocks;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     const auto [begin, end, per_row] = lists[s];
