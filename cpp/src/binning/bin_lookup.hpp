@@ -1,6 +1,8 @@
 // The search for a value's bin, over many values at a time, and the layouts the bins are written
 // to.
 #pragma once
+#include <bit>
+#include <cstring>
 #include <memory>
 
 #include "binning/bin_search.hpp"
@@ -43,20 +45,35 @@ std::shared_ptr<BinnedMatrix> allocate_binned(std::size_t n_rows, std::size_t n_
 // The same without any.
 std::shared_ptr<BinnedMatrix> allocate_without_columns(
     std::size_t n_rows, std::size_t n_cols, std::shared_ptr<const std::vector<ColumnBins>> bins);
-// An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Swaps ever
-// smaller blocks across the diagonal.
+// An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Joins pairs of
+// rows byte by byte, these pairs by two bytes, and these by four.
 inline void transpose_block(u64* w) {
-  const auto swap = [&](int distance, int shift, u64 mask) {
-    for (int i = 0; i < 8; ++i) {
-      if (i & distance) continue;
-      const u64 moved = ((w[i] >> shift) ^ w[i + distance]) & mask;
-      w[i + distance] ^= moved;
-      w[i] ^= moved << shift;
-    }
+  using Words [[gnu::vector_size(16)]] = u64;
+  using Bytes [[gnu::vector_size(16)]] = u8;
+  using Twos [[gnu::vector_size(16)]] = u16;
+  using Fours [[gnu::vector_size(16)]] = u32;
+  const auto join = [w](int row) {  // all of rows `row` and `row` + 1
+    const Bytes a = std::bit_cast<Bytes>(Words{w[row], 0});
+    const Bytes b = std::bit_cast<Bytes>(Words{w[row + 1], 0});
+    return std::bit_cast<Twos>(
+        __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
   };
-  swap(4, 32, 0x00000000FFFFFFFFull);
-  swap(2, 16, 0x0000FFFF0000FFFFull);
-  swap(1, 8, 0x00FF00FF00FF00FFull);
+  const Twos a = join(0), b = join(2), c = join(4), d = join(6);
+  // Columns 0 to 3 and 4 to 7, of four rows.
+  const auto low = [](Twos x, Twos y) {
+    return std::bit_cast<Fours>(__builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
+  };
+  const auto high = [](Twos x, Twos y) {
+    return std::bit_cast<Fours>(__builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
+  };
+  const auto put = [w](int column, Fours x, Fours y) {  // two columns each
+    const Fours first = __builtin_shufflevector(x, y, 0, 4, 1, 5);
+    const Fours second = __builtin_shufflevector(x, y, 2, 6, 3, 7);
+    std::memcpy(w + column, &first, sizeof first);
+    std::memcpy(w + column + 2, &second, sizeof second);
+  };
+  put(0, low(a, b), low(c, d));
+  put(4, high(a, b), high(c, d));
 }
 // Copies rows [first, last) of layout 1 to layout 2, for one group of columns.
 void write_records(const BinnedMatrix& matrix, RecordGroup& group, std::size_t first,

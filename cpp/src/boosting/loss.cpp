@@ -270,8 +270,13 @@ class MulticlassLoss final : public Loss {
                                     std::span<const double> weights) const override {
     std::vector<ExactSum> sums(n_scores_);
     ExactSum total;
-    for (std::size_t i = 0; i < n; ++i)
-      sums[static_cast<std::size_t>(view.y[i])].add(weights.empty() ? 1.0 : weights[i]);
+    if (weights.empty()) {
+      std::vector<u64> counts(n_scores_, 0);
+      for (std::size_t i = 0; i < n; ++i) ++counts[static_cast<std::size_t>(view.y[i])];
+      for (u32 k = 0; k < n_scores_; ++k) sums[k].add_whole(counts[k]);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) sums[static_cast<std::size_t>(view.y[i])].add(weights[i]);
+    }
     for (const ExactSum& sum : sums) total.add(sum);
     std::vector<double> baseline;
     for (const ExactSum& sum : sums) {

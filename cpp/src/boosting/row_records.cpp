@@ -19,14 +19,20 @@ namespace {
 constexpr std::size_t kCopyEights = 128;  // of rows, of a task
 // Of a sample with a row for so many, nearly all eights have some.
 constexpr std::size_t kLeastDense = 4;
-constexpr std::size_t kJoinedRows = std::size_t{1} << 16;  // of a task
+constexpr std::size_t kJoinedRows = std::size_t{1} << 14;  // of a task
+// Rows which show of most columns that do not fit a joint that they do not.
+constexpr std::size_t kFirstRows = 4096;
 
-// The bin that most of the first rows have.
-u8 find_common(const u8* bins, std::size_t n) {
+// The bin that most of the first rows have, and how many of 256 have it.
+struct CommonBin {
+  u8 bin;
+  u32 n_rows;
+};
+CommonBin find_common(const u8* bins, std::size_t n) {
   u32 counts[kHistogramBins] = {};
   for (std::size_t i = 0; i < std::min<std::size_t>(n, 256); ++i) ++counts[bins[i]];
-  return static_cast<u8>(std::max_element(std::begin(counts), std::end(counts)) -
-                         std::begin(counts));
+  const u32* most = std::max_element(std::begin(counts), std::end(counts));
+  return {static_cast<u8>(most - std::begin(counts)), *most};
 }
 
 // Rows that have another bin; eight at a time of those that have not are passed over.
@@ -91,6 +97,17 @@ class RowJoiner {
   std::vector<std::vector<u8>> codes;  // of each joint, per row
 
  private:
+  class Column;
+  // Rows of each code and entry, but not of the rest where these are passed over; false if the
+  // first rows alone show more pairs than there may be codes.
+  bool count_pairs(const Column& column, u32 n_entries, u32 most_codes,
+                   std::vector<u32>& counts) const;
+  template <class Use>
+  void for_blocks(Use&& use) const {
+    parallel_for((data_.n_rows + kJoinedRows - 1) / kJoinedRows, n_threads_, [&](std::size_t k) {
+      use(k * kJoinedRows, std::min((k + 1) * kJoinedRows, data_.n_rows));
+    });
+  }
   static constexpr u32 kMostEntries = 256 * 32;  // codes, and bins of a column
   const BinnedMatrix& data_;
   const RowWeights& weights_;
@@ -100,36 +117,72 @@ class RowJoiner {
   u32 n_present_ = 0;
 };
 
+// A column that may be joined, and which of its rows are looked at.
+class RowJoiner::Column {
+ public:
+  Column(const u8* bins, std::size_t n_rows, const ColumnEncoding& encoding,
+         const RowWeights& weights)
+      : bins_(bins), weights_(weights), common_(find_common(bins, n_rows)) {
+    for (std::size_t bin = 0; bin < entries_.size(); ++bin)
+      entries_[bin] = read_bin(static_cast<u8>(bin), encoding);
+  }
+  u8 rest() const { return entries_[common_.bin]; }  // entry of rows that may be passed over
+  // use(row, entry) of rows begin .. end - 1 that weigh something.
+  template <class Use>
+  void visit_all(std::size_t begin, std::size_t end, Use&& use) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (weights_[i] > 0) use(i, entries_[bins_[i]]);
+  }
+  // The same without rows of the rest, if these are many: eight at a time are passed over.
+  template <class Use>
+  void visit_others(std::size_t begin, std::size_t end, Use&& use) const {
+    if (common_.n_rows < kManyCommon) return visit_all(begin, end, use);
+    for_each_other(bins_ + begin, end - begin, common_.bin, [&](std::size_t i) {
+      if (weights_[begin + i] > 0) use(begin + i, entries_[bins_[begin + i]]);
+    });
+  }
+
+ private:
+  static constexpr u32 kManyCommon = 192;  // of 256 rows
+  const u8* const bins_;
+  const RowWeights& weights_;
+  const CommonBin common_;
+  std::array<u8, 256> entries_;
+};
+
+bool RowJoiner::count_pairs(const Column& column, u32 n_entries, u32 most_codes,
+                            std::vector<u32>& counts) const {
+  const u8* const row_codes = codes.back().data();
+  const auto count = [&](std::vector<u32>& own) {
+    return [&](std::size_t i, u8 entry) { ++own[row_codes[i] * n_entries + entry]; };
+  };
+  std::vector<u32> first(counts.size(), 0);
+  column.visit_all(0, std::min(kFirstRows, data_.n_rows), count(first));
+  const auto n_without = static_cast<std::size_t>(std::count(first.begin(), first.end(), 0u));
+  if (first.size() - n_without > most_codes) return false;
+  std::mutex mutex;
+  for_blocks([&](std::size_t begin, std::size_t end) {
+    std::vector<u32> own(counts.size(), 0);
+    column.visit_others(begin, end, count(own));
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < own.size(); ++i) counts[i] += own[i];
+  });
+  return true;
+}
+
 bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
   if (joint.columns.empty()) {
     codes.emplace_back((data_.n_rows + 7) / 8 * 8, u8{0});  // eight are read at once
     n_rows_ = {n_present_};
     joint.code_bins.resize(1);
   }
-  const u8* const bins = data_.column(column);
   std::vector<u8>& row_codes = codes.back();
-  const ColumnEncoding& encoding = encodings_[column];
-  const u32 n_entries = encoding.n_entries(), n_old = static_cast<u32>(joint.code_bins.size());
-  // Rows of the most frequent bin keep their codes, and are not looked at.
-  const u8 common = find_common(bins, data_.n_rows);
-  const u8 rest = read_bin(common, encoding);
+  const Column entries(data_.column(column), data_.n_rows, encodings_[column], weights_);
+  const u32 n_entries = encodings_[column].n_entries();
+  const u32 n_old = static_cast<u32>(joint.code_bins.size());
+  const u8 rest = entries.rest();
   std::vector<u32> counts(std::size_t{n_old} * n_entries, 0);
-  const auto visit_others = [&](std::size_t task, auto&& use) {
-    const std::size_t first = task * kJoinedRows;
-    for_each_other(bins + first, std::min(kJoinedRows, data_.n_rows - first), common,
-                   [&](std::size_t i) {
-                     if (weights_[first + i] > 0)
-                       use(row_codes[first + i], read_bin(bins[first + i], encoding));
-                   });
-  };
-  const std::size_t n_tasks = (data_.n_rows + kJoinedRows - 1) / kJoinedRows;
-  std::mutex mutex;
-  parallel_for(n_tasks, n_threads_, [&](std::size_t task) {
-    std::vector<u32> own(counts.size(), 0);
-    visit_others(task, [&](u8 code, u8 bin) { ++own[code * n_entries + bin]; });
-    const std::lock_guard lock(mutex);
-    for (std::size_t i = 0; i < own.size(); ++i) counts[i] += own[i];
-  });
+  if (!count_pairs(entries, n_entries, most_codes, counts)) return false;
   std::array<u32, kMostEntries> code_of{};
   std::vector<u32> n_rows = n_rows_;
   std::vector<std::vector<u8>> code_bins = joint.code_bins;
@@ -152,9 +205,10 @@ bool RowJoiner::try_join(JointColumns& joint, u32 column, u32 most_codes) {
       code_of[code * n_entries + bin] = to;
     }
   }
-  parallel_for(n_tasks, n_threads_, [&](std::size_t task) {
-    visit_others(
-        task, [&](u8& code, u8 bin) { code = static_cast<u8>(code_of[code * n_entries + bin]); });
+  for_blocks([&](std::size_t begin, std::size_t end) {
+    entries.visit_others(begin, end, [&](std::size_t i, u8 entry) {
+      row_codes[i] = static_cast<u8>(code_of[row_codes[i] * n_entries + entry]);
+    });
   });
   n_rows_ = std::move(n_rows);
   joint.code_bins = std::move(code_bins);
