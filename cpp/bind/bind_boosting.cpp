@@ -165,14 +165,15 @@ void bind_loss(nb::module_& m) {
   c.def(
       "find_baseline",
       [](const Loss& loss, const Vector<double>& y, const std::optional<Vector<double>>& weights,
-         std::size_t n_rows) {
+         std::size_t n_rows, int n_jobs) {
         check_target(loss, view_vector(y), n_rows);
         if (weights && weights->shape(0) != n_rows)
           throw nb::value_error("a weight for each row is needed");
         return loss.find_baseline({y.data(), nullptr, n_rows}, n_rows,
-                                  weights ? view_vector(*weights) : std::span<const double>());
+                                  weights ? view_vector(*weights) : std::span<const double>(),
+                                  n_jobs);
       },
-      nb::arg("y"), nb::arg("weights").none(), nb::arg("n_rows"),
+      nb::arg("y"), nb::arg("weights").none(), nb::arg("n_rows"), nb::arg("n_jobs") = 1,
       "Constant scores with the least loss.");
   bind_loss_info(m);
 }

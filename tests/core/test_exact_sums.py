@@ -270,3 +270,25 @@ def test_losses_of_the_rows_left_out_are_rounded_once(name: str, weighted: bool,
         own = np.ones(len(rows)) if weights is None else weights[rows]
         mean = naive.sum_fractions(values.tolist(), own.tolist()) / naive.sum_fractions(own.tolist())
         assert losses[-1][1] == naive.round_fraction(mean)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_baseline_of_several_blocks_of_rows_is_rounded_once(weighted: bool, n_jobs: int) -> None:
+    rng = np.random.default_rng(5)
+    y = rng.lognormal(sigma=9.0, size=70_000)  # more than a block of 65,536
+    weights = rng.integers(0, 4, len(y)).astype(float) if weighted else None
+    own = np.ones(len(y)) if weights is None else weights
+    mean = naive.sum_fractions(y.tolist(), own.tolist()) / naive.sum_fractions(own.tolist())
+    found = _core.Loss.make("squared_error", nan, 1).find_baseline(y, weights, len(y), n_jobs)
+    assert found == [naive.round_fraction(mean)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_first_scores_of_classes_are_logarithms_of_their_shares(weighted: bool) -> None:
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 3, 1000).astype(float)
+    weights = rng.integers(0, 4, len(y)).astype(float) if weighted else None
+    shares = np.bincount(y.astype(int), weights) / (len(y) if weights is None else weights.sum())
+    found = _core.Loss.make("softmax", nan, 3).find_baseline(y, weights, len(y))
+    np.testing.assert_allclose(found, np.log(shares), rtol=1e-15)

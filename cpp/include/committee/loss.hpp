@@ -38,7 +38,8 @@ class Loss {
   // The constant scores with the least loss (of Huber's, whose delta is not known yet, the median).
   // `weights` may be empty (all one).
   virtual std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
-                                            std::span<const double> weights) const = 0;
+                                            std::span<const double> weights,
+                                            int n_threads) const = 0;
   // What a loss learns from the residuals before a round: Huber's delta. Weights are whole numbers,
   // in proportion to those of the rows; empty: all one.
   virtual void adapt(const ScoreView&, std::size_t, std::span<const u32>) {}

@@ -102,8 +102,8 @@ AdditiveBag::AdditiveBag(const AdditiveInput& input, const AdditiveParams& param
   hessians_ = AlignedBuffer<double>(n_rows_ * n_scores_);
   fixed_gradients_ = AlignedBuffer<i32>(n_rows_ * n_scores_);
   fixed_hessians_ = AlignedBuffer<i32>(n_rows_ * n_scores_);
-  baseline_ =
-      input.loss->find_baseline({input.target.data(), scores_.data(), n_rows_}, n_rows_, weights_);
+  baseline_ = input.loss->find_baseline({input.target.data(), scores_.data(), n_rows_}, n_rows_,
+                                        weights_, 1);
   for (u32 k = 0; k < n_scores_; ++k)
     std::fill_n(scores_.data() + k * n_rows_, n_rows_, baseline_[k]);
   // Of the loss without any term, not of the latest one: where classes can be separated without an

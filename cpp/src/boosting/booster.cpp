@@ -153,7 +153,7 @@ const double* Boosting::scores() const {
 
 std::vector<double> Boosting::find_baseline() const {
   const ScoreView view{state_->input.target.data(), nullptr, n_rows()};
-  return state_->loss->find_baseline(view, n_rows(), state_->input.weights);
+  return state_->loss->find_baseline(view, n_rows(), state_->input.weights, n_threads());
 }
 
 void Boosting::set_scores(const double* scores) {

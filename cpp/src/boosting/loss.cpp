@@ -8,6 +8,7 @@
 #include "base/x86_vectors.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/losses/all.hpp"
+#include "committee/parallel.hpp"
 
 namespace committee {
 
@@ -41,14 +42,14 @@ class ScoreLoss : public Loss {
   }
 
   std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
-                                    std::span<const double> weights) const override {
+                                    std::span<const double> weights, int n_threads) const override {
     std::vector<double> baseline;
     std::vector<u64> whole;
     if (shape_.rule != LeafRule::newton && !weights.empty())
       whole = fix_weights(weights, {52, 52, 52}).weights;  // sums in a double without rounding
     for (u32 k = 0; k < n_scores_; ++k) {
       const std::span<const double> y(view.y + k * view.stride, n);
-      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(k, y, weights)
+      baseline.push_back(shape_.rule == LeafRule::newton ? link_mean(k, y, weights, n_threads)
                                                          : find_quantile<u64>(y, whole, level(k)));
     }
     return baseline;
@@ -79,9 +80,18 @@ class ScoreLoss : public Loss {
     return find_weighted_quantile(values, level);
   }
 
-  double link_mean(u32 k, std::span<const double> y, std::span<const double> weights) const {
+  // Sums are exact, so they do not depend on the blocks.
+  double link_mean(u32 k, std::span<const double> y, std::span<const double> weights,
+                   int n_threads) const {
+    constexpr std::size_t kRows = std::size_t{1} << 16;
+    std::vector<ExactMean> means((y.size() + kRows - 1) / kRows);
+    parallel_for(means.size(), n_threads, [&](std::size_t block) {
+      const std::size_t begin = block * kRows, size = std::min(kRows, y.size() - begin);
+      means[block].add(y.subspan(begin, size),
+                       weights.empty() ? weights : weights.subspan(begin, size));
+    });
     ExactMean mean;
-    mean.add(y, weights);
+    for (const ExactMean& block : means) mean.add(block);
     return link(k, std::clamp(mean.find(), shape_.mean_bounds.lower, shape_.mean_bounds.upper));
   }
 
@@ -267,7 +277,7 @@ class MulticlassLoss final : public Loss {
   }
 
   std::vector<double> find_baseline(const ScoreView& view, std::size_t n,
-                                    std::span<const double> weights) const override {
+                                    std::span<const double> weights, int) const override {
     std::vector<ExactSum> sums(n_scores_);
     ExactSum total;
     if (weights.empty()) {
