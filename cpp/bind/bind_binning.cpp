@@ -106,6 +106,19 @@ void bind_mapper(nb::module_& m) {
           "X"_a, "weights"_a.none(), "n_levels"_a, "max_bins"_a, "n_jobs"_a,
           "Learn the bins of a dense table; n_levels[c] > 0 says that column c holds codes.")
       .def_static(
+          "fit_transform",
+          [](const AnyArray& x, const Weights& weights, const Vector<u32>& n_levels, int max_bins,
+             int n_jobs) {
+            const MatrixView view = view_matrix(x);
+            const auto w = view_weights(weights, view.n_rows);
+            return share(run_interruptible([&](InterruptWatch& watch) {
+              return BinMapper::fit_transform(view, w, view_vector(n_levels), max_bins, n_jobs,
+                                              watch);
+            }));
+          },
+          "X"_a, "weights"_a.none(), "n_levels"_a, "max_bins"_a, "n_jobs"_a,
+          "Learn the bins of a dense table and put it into them.")
+      .def_static(
           "fit_csc",
           [](const AnyArray& data, const AnyArray& indices, const AnyArray& indptr,
              std::pair<std::size_t, std::size_t> shape, const Weights& weights,

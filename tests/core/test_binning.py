@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from committee._core import BinMapper, BinnedMatrix, testing
+from committee._core import BinMapper, BinnedMatrix, save_bins, testing
 from tests.naive import binning as naive
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -288,6 +288,27 @@ def test_any_number_of_threads_gives_the_same_bytes(dtype: str) -> None:
             assert again.wide_codes(3).tobytes() == matrix.wide_codes(3).tobytes()
             for row in (0, 1, 8191, 8192, 30_010):
                 np.testing.assert_array_equal(again.record(row), matrix.columns[:, row])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_levels", [0, 200, 900])  # 900: no byte
+@pytest.mark.parametrize("n_rows", [0, 1, 700, 30_011, 200_003])  # the last are more than the sample
+def test_learning_and_binning_at_once(n_rows: int, n_levels: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n_rows)
+    X = rng.normal(size=(n_rows, 19)).astype(np.float32)
+    X[:, 3] = rng.integers(0, 1000, n_rows)
+    X[rng.random(X.shape) < 0.01] = np.nan
+    levels = np.zeros(19, np.uint32)
+    levels[3] = n_levels
+    weights = rng.integers(0, 3, n_rows) / 2 if weighted else None
+    mapper = BinMapper.fit(X, weights, levels, 255, 1)
+    matrix = mapper.transform(X, 1)
+    for n_jobs in (1, 4):
+        for A in (X, np.asfortranarray(X)):
+            both = BinMapper.fit_transform(A, weights, levels, 255, n_jobs)
+            assert save_bins(both.mapper) == save_bins(mapper)
+            assert both.columns.tobytes() == matrix.columns.tobytes()
+            assert both.wide_codes(3).tobytes() == matrix.wide_codes(3).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from committee._core import (
     StumpTrainer,
     grow_forest,
     round_exact,
+    save_bins,
     sum_exactly,
     testing,
 )
@@ -75,6 +76,40 @@ def test_bins(n_thresholds: int, dtype: type, run_forms: Callable) -> None:
         X = asked[:n, None]
         wanted = find_bins(X[:, 0].astype(np.float64), thresholds)
         assert run_forms(lambda X=X: mapper.transform(X, 1).column(0).tobytes()) == [wanted] * len(FORMS)
+
+
+def list_shapes(n: int, dtype: type) -> np.ndarray:
+    """Columns that a sort may find hard: in order, of few values, with nothing but missing ones."""
+    rng = np.random.default_rng(n)
+    noise, place = rng.normal(size=n), np.arange(n)
+    shapes = [noise, np.sort(noise), np.sort(noise)[::-1], np.full(n, 0.5), np.full(n, np.nan), place % 3 + 0.5]
+    shapes += [np.where(place % 2, noise, -0.0), np.minimum(noise, 0.0), np.maximum(noise, 0.25), np.abs(place - n / 3)]
+    shapes += [np.exp(100 * noise), rng.choice(VALUES, n), np.round(noise, 1), np.where(place % 5, noise, np.nan)]
+    with np.errstate(over="ignore"):
+        return np.stack(shapes, axis=1).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [33, 64, 65, 127, 128, 129, 200, 256, 257, 513, 4099, 70_001])  # of registers, and beside
+def test_bins_of_sorted_columns(n: int, dtype: type, run_forms: Callable) -> None:
+    X = list_shapes(n, dtype)
+
+    def learn() -> bytes:
+        bins = BinMapper.fit_transform(X, None, np.zeros(X.shape[1], np.uint32), 255, 1)
+        return save_bins(bins.mapper) + bins.columns.tobytes()
+
+    plain, *others = run_forms(learn)
+    assert others == [plain] * len(others)
+    if n > 255:
+        return
+    for column, low in zip(X.T, run_lows(X), strict=True):
+        np.testing.assert_array_equal(low, np.unique(column[~np.isnan(column)]))
+
+
+def run_lows(X: np.ndarray) -> list[np.ndarray]:
+    """The smallest values of the bins of each column."""
+    mapper = BinMapper.fit(X, None, np.zeros(X.shape[1], np.uint32), 255, 1)
+    return [mapper.low(c) for c in range(X.shape[1])]
 
 
 def test_doubles_with_equal_upper_halves(run_forms: Callable) -> None:

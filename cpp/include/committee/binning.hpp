@@ -130,6 +130,12 @@ class BinMapper {
                        InterruptWatch& watch);
   std::shared_ptr<const BinnedMatrix> transform(const MatrixView& x, int n_jobs,
                                                 InterruptWatch& watch) const;
+  // Both, with the same bytes: where bins are learnt from all rows, values are read once.
+  static std::shared_ptr<const BinnedMatrix> fit_transform(const MatrixView& x,
+                                                           std::span<const double> weights,
+                                                           std::span<const u32> n_levels,
+                                                           int max_bins, int n_jobs,
+                                                           InterruptWatch& watch);
   // The same for a sparse table, with the bytes of its dense form; floats are never made dense.
   // std::invalid_argument if the offsets or row numbers are out of place.
   static BinMapper fit_sparse(const SparseView& x, std::span<const double> weights,

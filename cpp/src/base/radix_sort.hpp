@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/wide_sort.hpp"
 #include "committee/types.hpp"
 
 namespace committee {
@@ -29,12 +30,28 @@ inline double read_key(K key) {
   return static_cast<double>(std::bit_cast<T>(key ^ (~positive | (K(1) << kSign))));
 }
 
+// The keys of those values that are not NaN; returns how many these are. Up to kKeySlack more are
+// written behind them.
+inline constexpr std::size_t kKeySlack = 16;
+template <class T>
+inline std::size_t list_keys(const T* values, std::size_t n, KeyOf<T>* keys) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return list_keys_wide(values, n, keys);
+#endif
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[seen] = make_key(values[i]);
+    seen += values[i] == values[i];
+  }
+  return seen;
+}
+
 // Sorts keys, with a u32 carried along where asked. Least significant digit first, so it is stable.
 template <class K>
 class KeySorter {
  public:
   KeySorter(std::size_t capacity, bool with_rows)
-      : keys_(capacity), spare_keys_(capacity), with_rows_(with_rows) {
+      : keys_(capacity + kKeySlack), spare_keys_(capacity + kKeySlack), with_rows_(with_rows) {
     if (!with_rows) return;
     rows_ = AlignedBuffer<u32>(capacity);
     spare_rows_ = AlignedBuffer<u32>(capacity);
@@ -45,6 +62,10 @@ class KeySorter {
   void sort(std::size_t n) {
     if (n <= kInsertionRows) {
       insert_all(n);
+#if defined(COMMITTEE_AVX512)
+    } else if (!with_rows_ && may_use(Instructions::avx512)) {
+      sort_wide(keys_.data(), n, spare_keys_.data());
+#endif
     } else if (n <= kFewRows || (sizeof(K) == 4 && n >= kManyRows && n <= kMostRows)) {
       with_rows_ ? sort_digits<8, true>(n) : sort_digits<8, false>(n);
     } else {

@@ -2,7 +2,7 @@
 #include <array>
 #include <mutex>
 
-#include "binning/find_bins.hpp"
+#include "binning/bin_lookup.hpp"
 #include "binning/training_rows.hpp"
 #include "committee/block_binning.hpp"
 #if defined(__GLIBC__)
@@ -61,23 +61,26 @@ void return_memory() {
 template <class T>
 class ColumnLearner {
  public:
+  // `out`: null, or the table that gets the bytes of the columns; the sample has all rows then, and
+  // no column is wide.
   ColumnLearner(const MatrixView& x, const TrainingRows& rows, std::span<const u32> n_levels,
-                int max_bins, InterruptWatch& watch)
+                int max_bins, InterruptWatch& watch, std::vector<ColumnBins>& columns,
+                BinnedMatrix* out)
       : x_(x),
         rows_(rows),
         n_levels_(n_levels),
         max_bins_(max_bins),
         watch_(watch),
-        columns_(x.n_cols),
+        columns_(columns),
+        out_(out),
         scans_(rows.is_complete() ? 0 : x.n_cols, FullScan<T>({}, 0)) {}
 
-  std::vector<ColumnBins> learn(int n_threads) {
+  void learn(int n_threads) {
     const std::size_t width = choose_block_columns(x_, n_threads);
     parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
       read_sample(block * width, std::min(width, x_.n_cols - block * width));
     });
     if (!rows_.is_complete()) read_all_rows(n_threads);
-    return std::move(columns_);
   }
 
  private:
@@ -96,14 +99,25 @@ class ColumnLearner {
       watch_.poll();
       const std::size_t col = first_col + c;
       const u32 levels = n_levels_[col];
+      const T* const own = values.data() + c * n;
       if (levels > 0) {
-        columns_[col] =
-            describe_categories(levels, has_missing_code(values.data() + c * n, n, levels));
-        continue;
+        columns_[col] = describe_categories(levels, has_missing_code(own, n, levels));
+      } else {
+        distinct.collect(own, weights, n);
+        columns_[col] = distinct.make_bins(max_bins_);
+        if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
       }
-      distinct.collect(values.data() + c * n, weights, n);
-      columns_[col] = distinct.make_bins(max_bins_);
-      if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
+      if (out_) write_bytes(own, col);
+    }
+  }
+
+  // While the values of the column are in a cache.
+  void write_bytes(const T* values, std::size_t col) {
+    u8* const to = out_->columns.data() + col * out_->column_stride;
+    if (n_levels_[col] > 0) {
+      write_codes(values, x_.n_rows, n_levels_[col], to);
+    } else {
+      BinTable<T>(columns_[col]).find_bins(values, x_.n_rows, to);
     }
   }
 
@@ -160,26 +174,27 @@ class ColumnLearner {
   std::span<const u32> n_levels_;
   int max_bins_;
   InterruptWatch& watch_;
-  std::vector<ColumnBins> columns_;
+  std::vector<ColumnBins>& columns_;
+  BinnedMatrix* out_;
   std::vector<FullScan<T>> scans_;
   std::mutex mutex_;  // of what parts have found
 };
 
-std::vector<ColumnBins> learn_columns(const MatrixView& x, const TrainingRows& rows,
-                                      std::span<const u32> n_levels, int max_bins, int n_jobs,
-                                      InterruptWatch& watch) {
+// One of `columns` a column of x; for `out` see ColumnLearner.
+void learn_columns(const MatrixView& x, const TrainingRows& rows, std::span<const u32> n_levels,
+                   int max_bins, int n_jobs, InterruptWatch& watch,
+                   std::vector<ColumnBins>& columns, BinnedMatrix* out = nullptr) {
   const double work = static_cast<double>(rows.sample.size) * static_cast<double>(x.n_cols);
   const int n_threads = choose_threads(n_jobs, work, kMinValuesPerThread);
   const auto learn = [&]<class T>(T) {
-    return ColumnLearner<T>(x, rows, n_levels, max_bins, watch).learn(n_threads);
+    ColumnLearner<T>(x, rows, n_levels, max_bins, watch, columns, out).learn(n_threads);
   };
-  std::vector<ColumnBins> columns = x.is_double ? learn(double()) : learn(float());
+  x.is_double ? learn(double()) : learn(float());
   // Values, sorted keys and a spare copy of them, and cumulative weights.
   const std::size_t value_bytes = x.is_double ? sizeof(double) : sizeof(float),
                     width = choose_block_columns(x, n_threads),
                     used = rows.sample.size * ((width + 2) * value_bytes + sizeof(u64));
   if (used * static_cast<std::size_t>(n_threads) > kMuchMemory) return_memory();
-  return columns;
 }
 
 }  // namespace
@@ -189,7 +204,29 @@ BinMapper BinMapper::fit(const MatrixView& x, std::span<const double> weights,
                          InterruptWatch& watch) {
   check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels, max_bins);
   const TrainingRows rows = choose_training_rows(x.n_rows, weights);
-  return BinMapper(learn_columns(x, rows, n_levels, max_bins, n_jobs, watch));
+  std::vector<ColumnBins> columns(x.n_cols);
+  learn_columns(x, rows, n_levels, max_bins, n_jobs, watch, columns);
+  return BinMapper(std::move(columns));
+}
+
+std::shared_ptr<const BinnedMatrix> BinMapper::fit_transform(const MatrixView& x,
+                                                             std::span<const double> weights,
+                                                             std::span<const u32> n_levels,
+                                                             int max_bins, int n_jobs,
+                                                             InterruptWatch& watch) {
+  check_fit_arguments(x.n_rows, x.n_cols, weights.size(), n_levels, max_bins);
+  const TrainingRows rows = choose_training_rows(x.n_rows, weights);
+  const auto columns = std::make_shared<std::vector<ColumnBins>>(x.n_cols);
+  const bool has_wide = std::any_of(n_levels.begin(), n_levels.end(), [](u32 levels) {
+    return levels > static_cast<u32>(kMaxValueBins);
+  });
+  if (has_wide || rows.sample.size < x.n_rows) {
+    learn_columns(x, rows, n_levels, max_bins, n_jobs, watch, *columns);
+    return BinMapper(std::move(*columns)).transform(x, n_jobs, watch);
+  }
+  const auto matrix = allocate_binned(x.n_rows, x.n_cols, columns);
+  learn_columns(x, rows, n_levels, max_bins, n_jobs, watch, *columns, matrix.get());
+  return matrix;
 }
 
 BinSample choose_bin_sample(std::size_t n_rows, std::span<const double> weights) {
@@ -210,7 +247,8 @@ BinMapper learn_bins(const MatrixView& sample, std::span<const u64> weights,
   TrainingRows rows;
   rows.all.size = rows.sample.size = sample.n_rows;
   rows.weights.assign(weights.begin(), weights.end());
-  std::vector<ColumnBins> columns = learn_columns(sample, rows, n_levels, max_bins, n_jobs, watch);
+  std::vector<ColumnBins> columns(sample.n_cols);
+  learn_columns(sample, rows, n_levels, max_bins, n_jobs, watch, columns);
   if (summary) summary->finish(columns);
   return BinMapper(std::move(columns));
 }

@@ -66,20 +66,25 @@ class DistinctValues {
       return;
     }
     std::size_t seen = 0;
-    K* keys = sorter_.keys();
-    for (std::size_t i = 0; i < n; ++i) {
-      keys[seen] = make_key(values[i]);
-      if (weights) sorter_.rows()[seen] = static_cast<u32>(i);
-      seen += values[i] == values[i];
+    if (weights) {
+      for (std::size_t i = 0; i < n; ++i) {
+        sorter_.keys()[seen] = make_key(values[i]);
+        sorter_.rows()[seen] = static_cast<u32>(i);
+        seen += values[i] == values[i];
+      }
+    } else {
+      seen = list_keys(values, n, sorter_.keys());
     }
     has_missing_ = seen < n;
     sorter_.sort(seen);
-    merge_equal(weights, seen);
+    weights ? merge_weighted(weights, seen) : merge_equal(seen);
   }
 
   // Zeros that a sparse column does not spell out.
   void add_zeros(u64 weight) {
     if (weight == 0) return;
+    if (are_single_) count_single();
+    are_single_ = false;
     K* keys = sorter_.keys();
     const K zero = make_key(T(0));
     const std::size_t at =
@@ -100,9 +105,15 @@ class DistinctValues {
 
   ColumnBins make_bins(int max_bins) {
     const std::size_t most = static_cast<std::size_t>(max_bins);
-    std::vector<std::size_t> ends;
-    if (size_ > most) ends = share_bins({cumulative_.data(), size_}, most);
-    return make_bins_of(keys(), ends, has_missing_);
+    if (size_ <= most) return make_bins_of(keys(), {}, has_missing_);
+    if (!are_single_)
+      return make_bins_of(keys(), share_bins({cumulative_.data(), size_}, most), has_missing_);
+    if (single_size_ != size_ || single_most_ != most) {
+      count_single();
+      single_ends_ = share_bins({cumulative_.data(), size_}, most);
+      single_size_ = size_, single_most_ = most;
+    }
+    return make_bins_of(keys(), single_ends_, has_missing_);
   }
 
   static ColumnBins make_bins_of(std::span<const K> keys, const std::vector<std::size_t>& ends,
@@ -114,6 +125,7 @@ class DistinctValues {
  private:
   void list_counted() {
     has_missing_ = whole_.n_missing() > 0;
+    are_single_ = false;
     u64 sum = 0;
     size_ = 0;
     for (std::size_t place = 0; place < whole_.size(); ++place) {
@@ -123,24 +135,52 @@ class DistinctValues {
     }
   }
 
-  void merge_equal(const u64* weights, std::size_t n) {
+  void merge_weighted(const u64* weights, std::size_t n) {
     K* keys = sorter_.keys();
     u64 sum = 0;
     size_ = 0;
+    are_single_ = false;
     for (std::size_t i = 0; i < n; ++i) {
       const K key = keys[i];
-      sum += weights ? weights[sorter_.rows()[i]] : 1;
+      sum += weights[sorter_.rows()[i]];
       keys[size_] = key;
       cumulative_[size_] = sum;
       size_ += i + 1 == n || keys[i + 1] != key;
     }
   }
 
+  // Often each value occurs once, which a loop without a branch tells.
+  void merge_equal(std::size_t n) {
+    K* keys = sorter_.keys();
+    K n_equal = 0;
+    for (std::size_t i = 1; i < n; ++i) n_equal += keys[i - 1] == keys[i];
+    are_single_ = n_equal == 0;
+    size_ = n;
+    if (are_single_) return;
+    u64* const sums = cumulative_.data();
+    size_ = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const K key = keys[i];
+      keys[size_] = key;
+      sums[size_] = i + 1;
+      size_ += i + 1 == n || keys[i + 1] != key;
+    }
+  }
+
+  void count_single() {
+    for (std::size_t i = 0; i < size_; ++i) cumulative_[i] = i + 1;
+  }
+
   WholeCounts<T> whole_;
   KeySorter<K> sorter_;
-  AlignedBuffer<u64> cumulative_;
+  AlignedBuffer<u64> cumulative_;  // not filled where are_single_
   std::size_t size_ = 0;
   bool has_missing_ = false;
+  // Whether each value weighs one; where bins of the last column of such values end, and how many
+  // values and bins there were: columns of one table mostly have the same.
+  bool are_single_ = false;
+  std::vector<std::size_t> single_ends_;
+  std::size_t single_size_ = 0, single_most_ = 0;
 };
 
 // What a pass over every row of a column adds to its sample: missing values, the ends of its range,

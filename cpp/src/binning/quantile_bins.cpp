@@ -149,8 +149,12 @@ struct Stretch {
 
 class BinSharing {
  public:
-  BinSharing(std::span<const u64> cumulative, std::size_t max_bins)
-      : cumulative_(cumulative), bins_left_(max_bins), weight_left_(cumulative.back()) {}
+  // `before`: what is part of all sums, and weighs nothing here.
+  BinSharing(std::span<const u64> cumulative, u64 before, std::size_t max_bins)
+      : cumulative_(cumulative),
+        before_(before),
+        bins_left_(max_bins),
+        weight_left_(cumulative.back() - before) {}
 
   std::vector<std::size_t> share() {
     find_heavy();
@@ -169,13 +173,22 @@ class BinSharing {
   }
 
  private:
-  u64 weight_before(std::size_t i) const { return i ? cumulative_[i - 1] : 0; }
+  u64 weight_before(std::size_t i) const { return i ? cumulative_[i - 1] : before_; }
   u64 weight_of(std::size_t i) const { return cumulative_[i] - weight_before(i); }
+
+  // Most columns have no heavy value, which a loop without a branch tells.
+  bool may_have_heavy() const {
+    if (bins_left_ == 0 || weight_left_ == 0) return true;
+    u64 most = weight_of(0);
+    for (std::size_t i = 1; i < cumulative_.size(); ++i)
+      most = std::max(most, cumulative_[i] - cumulative_[i - 1]);
+    return most * bins_left_ >= weight_left_;
+  }
 
   // A value that outweighs a fair share gets a bin of its own; what is left is then shared by fewer
   // bins, so the fair share falls and more values may outweigh it. Products stay below 2^61.
   void find_heavy() {
-    for (;;) {
+    while (may_have_heavy()) {
       const std::size_t before = heavy_.size();
       const u64 bins = bins_left_, weight = weight_left_;
       std::vector<std::size_t> found;
@@ -254,7 +267,7 @@ class BinSharing {
   }
 
   std::span<const u64> cumulative_;
-  u64 bins_left_, weight_left_;
+  u64 before_, bins_left_, weight_left_;
   std::vector<std::size_t> heavy_, ends_;
   std::vector<Stretch> stretches_;
 };
@@ -269,17 +282,13 @@ std::vector<std::size_t> share_bins(std::span<const u64> cumulative, std::size_t
       cumulative.size() - std::accumulate(upper.begin(), upper.end(), std::size_t{0});
   const std::size_t n_inner = max_bins - lower.size() - upper.size();
   // Values of the tails must not share bins that the others do not need.
-  if (end - begin <= n_inner) return BinSharing(cumulative, max_bins).share();
-  std::vector<u64> inner(cumulative.begin() + static_cast<std::ptrdiff_t>(begin),
-                         cumulative.begin() + static_cast<std::ptrdiff_t>(end));
-  if (begin > 0) {
-    for (u64& sum : inner) sum -= cumulative[begin - 1];
-  }
+  if (end - begin <= n_inner) return BinSharing(cumulative, 0, max_bins).share();
+  BinSharing inner(cumulative.subspan(begin, end - begin), begin > 0 ? cumulative[begin - 1] : 0,
+                   n_inner);
   std::vector<std::size_t> ends;
   std::size_t at = 0;
   for (const std::size_t size : lower) ends.push_back(at += size);
-  for (const std::size_t inner_end : BinSharing(inner, n_inner).share())
-    ends.push_back(begin + inner_end);
+  for (const std::size_t inner_end : inner.share()) ends.push_back(begin + inner_end);
   at = end;
   for (std::size_t k = upper.size(); k-- > 0;) ends.push_back(at += upper[k]);
   return ends;
@@ -289,10 +298,10 @@ double choose_threshold(double a, double b) {
   const auto fits = [&](double t) { return t >= a && t < b; };
   const double middle = a / 2 + b / 2;
   const float nearest = static_cast<float>(middle);
+  if (fits(nearest)) return static_cast<double>(nearest) + 0.0;
   const float infinity = std::numeric_limits<float>::infinity();
   // No other float32 number can lie in [a, b) if neither the nearest one nor its neighbours do.
-  for (const float t :
-       {nearest, std::nextafter(nearest, -infinity), std::nextafter(nearest, infinity)}) {
+  for (const float t : {std::nextafter(nearest, -infinity), std::nextafter(nearest, infinity)}) {
     if (fits(t)) return static_cast<double>(t) + 0.0;
   }
   return fits(middle) ? middle : a;

@@ -62,7 +62,8 @@ void gather_columns(const MatrixView& x, const RowSet& rows, std::size_t first_c
 // Columns that one task reads together: neighbours share cache lines where rows are contiguous.
 // Depends on the number of threads, which is why nothing that is learnt may depend on it.
 inline std::size_t choose_block_columns(const MatrixView& x, int n_threads) {
-  constexpr std::size_t kMostColumns = 8;
+  // A line of the cache, as long as the values that are read stay in the second one.
+  const std::size_t kMostColumns = x.n_rows > 16'384 || x.is_double ? 8 : 16;
   if (x.row_stride == 1) return 1;
   const std::size_t share = x.n_cols / (2 * static_cast<std::size_t>(n_threads));
   return share < 1 ? 1 : share < kMostColumns ? share : kMostColumns;

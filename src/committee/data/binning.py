@@ -91,8 +91,7 @@ def bin_columns(
         As :func:`committee.base.resolve_jobs` gives it.
     """
     if isinstance(X, np.ndarray):
-        mapper = _core.BinMapper.fit(X, weights, n_levels, max_bins, n_jobs)
-        return mapper.transform(X, n_jobs)
+        return _core.BinMapper.fit_transform(X, weights, n_levels, max_bins, n_jobs)
     parts = (X.data, X.indices, X.indptr, X.shape)
     mapper = _core.BinMapper.fit_csc(*parts, weights, n_levels, max_bins, n_jobs)
     return mapper.transform_csc(*parts, n_jobs, ENTRIES_FROM)

@@ -82,9 +82,9 @@ void ExtraTreesColumns::take_nodes() {
   std::size_t n_draws = 0, first = next_.size();
   for (; first > 0 && n_draws < kMostDraws; --first)
     n_draws += std::max(members_[next_[first - 1].place.member].n_wanted, kLateDraws);
-  constexpr std::size_t kSizes = 64;
+  constexpr std::size_t kSizes = 128;
   const auto size_of = [](const OpenNode& open) {
-    return std::min<std::size_t>((open.node.n_rows - 1) / kRowLanes, kSizes - 1);
+    return std::min<std::size_t>((open.node.n_rows - 1) / (kRowLanes / 2), kSizes - 1);
   };
   u32 ends[kSizes] = {};
   const std::span<const OpenNode> taken(next_.data() + first, next_.size() - first);
