@@ -229,6 +229,37 @@ def test_forests_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> N
                 np.testing.assert_array_equal(together[name], array, err_msg=name)
 
 
+@pytest.mark.parametrize(
+    "rules", [{}, {"max_depth": 6}, {"max_depth": 1}, {"max_features": 8}, {"ccp_alpha": 2e-3}], ids=str
+)
+def test_forests_of_classes_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(1500, 8))
+    X[:, 1] = 1.0 + rng.integers(0, 9, size=1500) * 2.0**-40  # thresholds that no float holds
+    X[:, 2] = rng.random(1500) < 0.3
+    labels = np.digitize(X[:, [0]] + rng.normal(size=(1500, 1)), [-1.5, 0.3, 1.0]).astype(np.uint32)
+    fold = (np.arange(1500) % 5 > 0).astype(float)
+    heavy = rng.integers(1, 255, size=1500).astype(float)  # more than a block may weigh
+    params = {"max_features": 3, "seed": 2, "shuffle_ties": True, **rules}
+    for missing, weights in ((0.0, None), (0.0, fold), (0.0, heavy), (0.0, 0.5 * fold), (0.01, fold)):
+        X[rng.random(X.shape) < missing] = np.nan
+        case = Case(X, labels=labels, weights=weights, params=params)
+        plan = _core.ForestPlan()
+        plan.n_trees = 3
+        is_half = weights is not None and 0.5 in weights
+        is_whole = not np.isnan(X).any() and not is_half and "ccp_alpha" not in rules
+        assert (case.count_nodes(plan)["compact_tree"] > 0) == is_whole
+        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
+        for k in range(plan.n_trees):
+            case.params = {**params, "tree": k}
+            alone = case.grow()
+            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
+            together = trees.describe(k, "gini")
+            assert together.keys() == alone.keys()
+            for name, array in alone.items():
+                np.testing.assert_array_equal(together[name], array, err_msg=name)
+
+
 def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:
     rng = np.random.default_rng(8)
     X = np.round(rng.normal(size=(560, 6)), 1)

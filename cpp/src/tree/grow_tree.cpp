@@ -175,10 +175,7 @@ GrowResult grow_tree(const GrowInput& input, const GrowParams& params, Interrupt
   result.is_compact = part.is_compact;
   if (part.is_compact) {
     result.tree = std::move(part.tree);
-    GrowthScratch& scratch = *input.scratch;
-    result.importances = is_classification(input.target)
-                             ? scratch.extra_trees.tree().importances()
-                             : scratch.values->tree().summarise(input.data->n_cols);
+    result.importances = input.scratch->take_importances(input.data->n_cols);
     return result;
   }
   finish_tree(part, input, params, result);

@@ -87,7 +87,8 @@ struct GrowthContext {
       case Route::extra_trees_bitmap:
         return kKind == AccumulatorKind::binary;
       case Route::compact_tree:
-        return may_take(Route::extra_trees_bitmap) || may_take(Route::extra_trees_values);
+        return may_take(Route::extra_trees_bitmap) || may_take(Route::extra_trees_values) ||
+               may_take(Route::multiclass_block);
       case Route::extra_trees_values:
         return kKind == AccumulatorKind::moments && !kHasOutputs;
       default:
@@ -178,9 +179,7 @@ GrowthContext<Accumulator>::GrowthContext(const GrowthPlan& grow_plan,
   if constexpr (Accumulator::kKind == AccumulatorKind::classes) {
     if (takes(Route::multiclass_block))
       multiclass_rules = std::make_unique<MulticlassRules>(
-          tree_key, params, features, data, block,
-          MulticlassSample{sample.n, accumulator.n_elements, sample.weight_unit,
-                           plan.draws_features});
+          tree_key, params, features, data, block, MulticlassSample{sample.n, plan.draws_features});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "binning/packed_records.hpp"
 #include "committee/grower.hpp"
 #include "tree/ends_table.hpp"
+#include "tree/fast/class_tree.hpp"
 #include "tree/fast/extra_trees_levels.hpp"
 #include "tree/fast/extra_trees_values.hpp"
 
@@ -16,7 +17,7 @@ struct TableCaches {
   std::unique_ptr<const PackedRecords> packed_records;  // null: they save too little
   std::unique_ptr<const ExtraTreesTable> extra_trees;   // null: made where it is needed
   std::unique_ptr<const EndsTable> ends;  // of random thresholds in wide tables; null: none
-  bool is_complete = false;  // trees_together: no column is categorical, no value is missing
+  bool is_complete = false;  // no column is categorical, no value is missing, as far as asked
 };
 TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_threads);
 
@@ -26,12 +27,21 @@ struct GrowthScratch {
   GrownTree tree;
   ExtraTreesLevels extra_trees;
   std::unique_ptr<ExtraTreesValues> values;  // made by the first tree that needs it
+  ClassTree classes;
+  // Which of them has the tree of compact_tree that was grown last.
+  enum class Kept : u8 { extra_trees, values, classes } kept = Kept::extra_trees;
 
-  // The tree of compact_tree that was grown last, as an arena.
+  // That tree as an arena.
   Trees compact(const GrowInput& input, const ArenaOptions& options) const {
     const std::vector<ColumnBins>& bins = *input.data->bins;
-    return input.target.n_classes.empty() ? values->tree().compact(bins, options)
-                                          : extra_trees.tree().compact(bins, options);
+    if (kept == Kept::values) return values->tree().compact(bins, options);
+    if (kept == Kept::classes) return classes.compact(bins, options);
+    return extra_trees.tree().compact(bins, options);
+  }
+  // Its importances, once.
+  std::vector<double> take_importances(std::size_t n_features) {
+    if (kept == Kept::values) return values->tree().summarise(n_features);
+    return kept == Kept::classes ? classes.importances() : extra_trees.tree().importances();
   }
 };
 

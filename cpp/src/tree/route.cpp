@@ -33,7 +33,9 @@ constexpr RouteInfo kRouteInfos[] = {
     {"extra_trees_bitmap", "a node is a bitmap over columns of bins, no row moves",
      "extra-trees of two classes with Gini, rows of equal weight, 512 rows or more"},
     {"compact_tree", "the tree stays in one list of nodes until it is in the model",
-     "forests of extra_trees_bitmap or extra_trees_values without pruning"},
+     "forests of extra_trees_bitmap, extra_trees_values or multiclass_block without pruning; the "
+     "last "
+     "of them with whole weights and no missing values"},
     {"sorted_lists",
      "a subtree's rows are sorted once by each feature and partitioned with the node",
      "exact splits over all features, depth-first, lists of 64 MiB at most"},
@@ -226,12 +228,16 @@ void choose_extra_trees(Refusals& r, const GrowthPlan& plan, const SampleFacts& 
 
 void choose_compact(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
   constexpr Route kOwn = Route::compact_tree;
-  const bool is_bitmap = r.allows(Route::extra_trees_bitmap);
-  r.refuse_if(!is_bitmap && !r.allows(Route::extra_trees_values), kOwn,
-              "neither extra_trees_bitmap nor extra_trees_values is taken");
-  r.refuse_if(plan.input.scratch == nullptr, kOwn, "a single tree is not kept as a list of nodes");
+  const GrowthScratch* scratch = plan.input.scratch;
+  const bool is_values = r.allows(Route::extra_trees_values);
+  const bool is_classes = r.allows(Route::multiclass_block);
+  r.refuse_if(!r.allows(Route::extra_trees_bitmap) && !is_values && !is_classes, kOwn,
+              "none of extra_trees_bitmap, extra_trees_values and multiclass_block is taken");
+  r.refuse_if(scratch == nullptr, kOwn, "a single tree is not kept as a list of nodes");
   r.refuse_if(plan.n_threads != 1, kOwn, "several threads grow the tree");
-  r.refuse_if(is_bitmap && sample.weight_unit != 1.0, kOwn, "rows do not weigh one");
+  r.refuse_if(!is_values && sample.weight_unit != 1.0, kOwn, "weights are not whole numbers");
+  r.refuse_if(is_classes && scratch && !scratch->caches->is_complete, kOwn,
+              "a column is categorical or has missing values");
   r.refuse_if(plan.params.ccp_alpha != 0.0, kOwn, "the tree is pruned");
 }
 
@@ -328,8 +334,13 @@ TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_
   if (params.random_splits && !params.exact && input.data->groups.size() > 1 &&
       EndsTable::fits(*input.data))
     caches.ends = std::make_unique<EndsTable>(*input.data->bins, n_threads);
-  caches.is_complete = is_on(Route::trees_together) && caches.ends && caches.all_numeric &&
-                       n_classes == std::vector<u32>{2} && !has_missing(*input.data);
+  const bool may_keep = is_on(Route::compact_tree) && is_on(Route::multiclass_block) &&
+                        !params.random_splits && input.data->n_cols <= kMostBlockFeatures &&
+                        !input.data->entries && n_classes.size() == 1 &&
+                        n_classes[0] <= kPackedClasses;
+  const bool may_join =
+      is_on(Route::trees_together) && caches.ends && n_classes == std::vector<u32>{2};
+  caches.is_complete = (may_keep || may_join) && caches.all_numeric && !has_missing(*input.data);
   return caches;
 }
 

@@ -6,7 +6,6 @@
 #include "base/rank_sort.hpp"
 #include "base/recompiled.hpp"
 #include "split/threshold.hpp"
-#include "tree/fast/append_subtree.hpp"
 #include "tree/fast/multiclass_rows.hpp"
 
 namespace committee {
@@ -22,6 +21,7 @@ template <class Word>
 struct BlockNode {
   u64 key;
   Word total;
+  double impurity;  // times weight
   RowRange rows;
   u32 depth;
   bool is_leaf;
@@ -57,25 +57,12 @@ struct BoundaryWords {
   Word sums[2][kHistogramBins] = {};
 };
 
-// The split of a node, as the tree holds it.
-struct NodeSplit {
-  double threshold;
-  u8 feature, missing_left;
-};
-
-// A node that is not yet in its tree.
-struct ListedNode : NodeSplit {
-  PackedCounts8 total;
-  u16 n, right;  // rows, number of the right child; 0: a leaf
-};
-
 template <int kVectors>
 class StridedBlock final : public MulticlassSubtree {
   using Rows = BlockRows<kVectors>;
   static constexpr std::size_t kStride = Rows::kStride;
   struct WideNode : BlockNode<PackedCounts16> {
-    u32 parent;
-    bool is_right;
+    u32 parent;  // whose right child it is
   };
   static constexpr std::size_t kMostLight = kMostWordWeight<PackedCounts8>;
 
@@ -91,37 +78,31 @@ class StridedBlock final : public MulticlassSubtree {
 
   std::size_t most_rows() const override { return rows_.most_rows(); }
 
-  // Nodes go straight into the tree, until they weigh so little that bytes are enough.
   bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
-              GrownTree& tree) override {
+              ClassTree& tree) override {
     return call_recompiled([&] { return finish_block(top, records, items, tree); });
   }
 
  private:
   bool finish_block(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
-                    GrownTree& tree) {
+                    ClassTree& tree) {
     if (!rows_.copy(records, items, bins_)) return false;
+    const RowRange rows = {0, static_cast<u32>(items.size()), false};
     WideNode node;
-    static_cast<BlockNode<PackedCounts16>&>(node) = {
-        top.key, top.total, {0, static_cast<u32>(items.size()), false}, top.depth, false};
-    node.parent = top.parent;
-    node.is_right = top.is_right;
-    tree.width = rules_.n_classes;
+    static_cast<BlockNode<PackedCounts16>&>(node) = {top.key, top.total, weigh_impurity(top.total),
+                                                     rows,    top.depth, false};
     for (open_.clear();;) {
-      const bool is_light = !node.is_leaf && weigh(node.total) <= kMostLight;
-      if (is_light) {
-        grow_light({node.key, PackedCountsSimd::narrow(node.total), node.rows, node.depth, false});
-        append_to(tree, node);
+      if (weigh(node.total) <= kMostLight) {
+        grow_light({node.key, PackedCountsSimd::narrow(node.total), node.impurity, node.rows,
+                    node.depth, node.is_leaf},
+                   tree);
       } else {
-        const u32 id = add_to_tree(tree, node);
+        const u32 id = tree.add_heavy(node.total, node.rows.n, node.depth);
         BlockSplit<PackedCounts16> split;
         if (!node.is_leaf && find_split(node, split)) {
           WideNode right;
-          const NodeSplit written = descend(split, node, right);
-          write(written, tree.splits[id]);
-          node.parent = right.parent = id;
-          node.is_right = false;
-          right.is_right = true;
+          descend(split, id, node, right, tree);
+          right.parent = id;
           open_.push_back(right);
           continue;
         }
@@ -129,63 +110,43 @@ class StridedBlock final : public MulticlassSubtree {
       if (open_.empty()) return true;
       node = open_.back();
       open_.pop_back();
+      tree.turn_right(node.parent);
     }
   }
 
-  u32 add_to_tree(GrownTree& tree, const WideNode& node) const {
-    double values[kPackedClasses];
-    for (u32 c = 0; c < kPackedClasses; ++c)
-      values[c] = class_weight(node.total, c) * rules_.weight_unit;
-    const u32 id = tree.add_node(node.rows.n, weigh(node.total) * rules_.weight_unit, 0.0,
-                                 {values, rules_.n_classes});
-    if (node.parent != kNone) (node.is_right ? tree.right : tree.left)[node.parent] = id;
-    return id;
+  static u32 add_to_tree(const BlockNode<PackedCounts8>& node, ClassTree& tree) {
+    return tree.add_node(node.total, node.rows.n, node.depth);
   }
 
-  static void write(const NodeSplit& written, GrownTree::Split& split) {
-    split.feature = written.feature;
-    split.missing_left = written.missing_left != 0;
-    split.threshold = written.threshold;
-  }
-
-  // The subtree of a node of bytes, as a list.
-  void grow_light(BlockNode<PackedCounts8> node) {
-    n_nodes_ = 0;
+  // The subtree of a node of bytes.
+  void grow_light(BlockNode<PackedCounts8> node, ClassTree& tree) {
     for (u32 n_open = 0;;) {
-      const u32 id = list_node(node);
+      const u32 id = add_to_tree(node, tree);
       BlockSplit<PackedCounts8> split;
-      if (find_split(node, split)) {
+      if (!node.is_leaf && find_split(node, split)) {
         BlockNode<PackedCounts8> right;
-        static_cast<NodeSplit&>(nodes_[id]) = descend(split, node, right);
+        descend(split, id, node, right, tree);
         if (!node.is_leaf) {
           // The right child waits, the left one is next.
           waiting_[n_open] = id;
           light_[n_open++] = right;
           continue;
         }
-        list_node(node);
-        nodes_[id].right = static_cast<u16>(n_nodes_);
+        add_to_tree(node, tree);
+        tree.turn_right(id);
         if (!right.is_leaf) {
           node = right;
           continue;
         }
-        list_node(right);
+        add_to_tree(right, tree);
       }
       do {
         if (n_open == 0) return;
         node = light_[--n_open];
-        nodes_[waiting_[n_open]].right = static_cast<u16>(n_nodes_);
-        if (node.is_leaf) list_node(node);
+        tree.turn_right(waiting_[n_open]);
+        if (node.is_leaf) add_to_tree(node, tree);
       } while (node.is_leaf);
     }
-  }
-
-  u32 list_node(const BlockNode<PackedCounts8>& node) {
-    ListedNode& listed = nodes_[n_nodes_];
-    listed.total = node.total;
-    listed.n = static_cast<u16>(node.rows.n);
-    listed.right = 0;
-    return n_nodes_++;
   }
 
   template <class Word>
@@ -380,22 +341,25 @@ class StridedBlock final : public MulticlassSubtree {
     best.bar = static_cast<float>(score) * kSurelyLess;
   }
 
-  // Partitions the node, which becomes its left child.
+  // Partitions node `id` of the tree, which becomes its left child.
   template <class Word>
-  NodeSplit descend(const BlockSplit<Word>& split, BlockNode<Word>& node, BlockNode<Word>& right) {
+  void descend(const BlockSplit<Word>& split, u32 id, BlockNode<Word>& node, BlockNode<Word>& right,
+               ClassTree& tree) {
     const ColumnBins& bins = (*rules_.bins)[split.feature];
-    NodeSplit written;
-    written.threshold =
-        threshold_of(bins, settle_split_bin(split.bin, split.next, bins), split.next);
-    written.feature = static_cast<u8>(split.feature);
-    written.missing_left = 2 * weigh(split.left) > weigh(node.total) ? 1 : 0;
+    const u32 bin = settle_split_bin(split.bin, split.next, bins);
+    const bool missing_left = 2 * weigh(split.left) > weigh(node.total);
     ++node.depth;
     right.key = child_key(node.key, true);
     right.total = node.total - split.left;
+    right.impurity = weigh_impurity(right.total);
     right.depth = node.depth;
     right.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, right.depth, is_pure(right.total));
+    const double left_impurity = weigh_impurity(split.left);
+    tree.split(id, {split.feature, bin, missing_left},
+               node.impurity - left_impurity - right.impurity);
     node.key = child_key(node.key, false);
     node.total = split.left;
+    node.impurity = left_impurity;
     node.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, node.depth, is_pure(node.total));
     const Leave leave = node.is_leaf ? right.is_leaf ? Leave::both : Leave::left
                                      : (right.is_leaf ? Leave::right : Leave::nothing);
@@ -403,20 +367,6 @@ class StridedBlock final : public MulticlassSubtree {
     right.rows = rows_.partition(node.rows, {place.byte, place.mask, split.bin}, leave);
     node.is_leaf = rules_.leaf_test.is_leaf(node.rows.n, node.depth, node.is_leaf);
     right.is_leaf = rules_.leaf_test.is_leaf(right.rows.n, right.depth, right.is_leaf);
-    return written;
-  }
-
-  // The list becomes the subtree of a node.
-  void append_to(GrownTree& tree, const WideNode& node) const {
-    append_subtree(tree, n_nodes_, rules_.n_classes, node.parent, node.is_right,
-                   [&](u32 k, double* values) -> AppendedNode {
-                     const ListedNode& own = nodes_[k];
-                     for (u32 c = 0; c < rules_.n_classes; ++c)
-                       values[c] = class_weight(own.total, c) * rules_.weight_unit;
-                     return {own.n,         weigh(own.total) * rules_.weight_unit,
-                             own.right,     own.feature,
-                             own.threshold, own.missing_left != 0};
-                   });
   }
 
   template <class Word>
@@ -429,10 +379,7 @@ class StridedBlock final : public MulticlassSubtree {
   typename Rows::Record bins_;  // all bits of the bytes that are bins of a feature
   std::tuple<BoundaryWords<PackedCounts8>, BoundaryWords<PackedCounts16>> words_;
   std::vector<WideNode> open_;
-  // Of the subtree at hand, of bytes: nodes, those that are open, and whose right children they
-  // are.
-  ListedNode nodes_[2 * kMostLight];
-  u32 n_nodes_ = 0;
+  // Of the subtree at hand, of bytes: nodes that are open, and whose right children they are.
   BlockNode<PackedCounts8> light_[kMostLight];
   u32 waiting_[kMostLight];
 };

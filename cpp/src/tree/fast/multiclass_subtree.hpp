@@ -5,18 +5,15 @@
 // nor counting, but whatever else happens.
 #pragma once
 #include "binning/packed_records.hpp"
-#include "committee/tree.hpp"
 #include "split/histogram.hpp"
 #include "tree/fast/block_rules.hpp"
-#include "tree/fast/packed_counts.hpp"
+#include "tree/fast/class_tree.hpp"
 
 namespace committee {
 
 // What the rules depend on besides data and parameters.
 struct MulticlassSample {
   std::size_t n_rows;
-  u32 n_classes;
-  double weight_unit;
   bool draws_features;
 };
 
@@ -29,9 +26,7 @@ struct MulticlassRules : BlockRules {
         n_rows(sample.n_rows),
         stride(block.stride),
         draws_features(sample.draws_features),
-        shuffle_ties(params.shuffle_ties),
-        n_classes(sample.n_classes),
-        weight_unit(sample.weight_unit) {
+        shuffle_ties(params.shuffle_ties) {
     for (u32 f = 0; f < data.n_cols; ++f) places[f] = block.place(f);
   }
   const std::vector<ColumnBins>* bins;
@@ -39,15 +34,12 @@ struct MulticlassRules : BlockRules {
   std::size_t stride;                     // of a record: 16, 32 or 64 bytes
   FieldPlace places[kMostBlockFeatures];  // of every feature in it
   bool draws_features, shuffle_ties;
-  u32 n_classes;
-  double weight_unit;
 };
 
 // The root of such a subtree, which is no leaf as far as known.
 struct MulticlassRoot {
   u64 key;
-  u32 parent, depth;
-  bool is_right;
+  u32 depth;
   PackedCounts16 total;
 };
 
@@ -60,10 +52,10 @@ class MulticlassSubtree {
 
   virtual ~MulticlassSubtree() = default;
   virtual std::size_t most_rows() const = 0;
-  // Grows the subtree of some rows, whose records they number, and appends it to the tree. False:
-  // nothing was done, since a value is missing.
+  // Grows the subtree of some rows, whose records they number, and adds its nodes to the tree.
+  // False: nothing was done, since a value is missing.
   virtual bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
-                      GrownTree& tree) = 0;
+                      ClassTree& tree) = 0;
 
   // The rules must outlive the block.
   static std::unique_ptr<MulticlassSubtree> make(const MulticlassRules& rules);

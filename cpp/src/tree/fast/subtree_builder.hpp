@@ -57,6 +57,8 @@ class SubtreeBuilder {
   bool search(Node& node, const NodeNumbers& numbers, Candidate& best);
   u32 draw_features(FeatureSampler<u8, false>& sampler, bool is_pair, u64 varying, u32* features);
   Node descend(Node& node, Candidate& best, TreePart& part);
+  u32 add_node(const Node& node, TreePart& part);
+  void write_split(const Node& node, Candidate& best, TreePart& part);
   std::size_t partition(Node& node, const Candidate& best);
   bool take_open(Node& node);
   void copy_records(Node& node);
@@ -69,7 +71,13 @@ class SubtreeBuilder {
   bool finish_block(Node& node, TreePart& part);
   ExtraTreesLevels& open_extra_trees();
   ExtraTreesValues& open_values();
+  void open_classes(const Node& top, TreePart& part);
+  ClassTree::Shape class_shape(const Node& top) const {
+    return {top.size(), context_.data.n_cols, accumulator_.n_elements};
+  }
+  void keep_compact(GrowthScratch::Kept kept, TreePart& part);
   std::size_t count_compact() const {
+    if (classes_) return classes_->size();
     return values_ ? values_->tree().size() : extra_trees_->tree().size();
   }
   void count_nodes(const TreePart& part, std::size_t n_before, std::size_t n_sorted);
@@ -103,6 +111,8 @@ class SubtreeBuilder {
   std::unique_ptr<ExtraTreesValues> own_values_;
   ExtraTreesValues* values_ = nullptr;
   std::unique_ptr<MulticlassSubtree> multiclass_;
+  ClassTree own_classes_;         // of a block
+  ClassTree* classes_ = nullptr;  // of the whole tree; null: it is in its part
 };
 
 template <class Accumulator>
@@ -115,11 +125,13 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
   if (context_.extra_trees_rules || context_.multiclass_rules) node.block_rows = node.size();
   if (context_.value_rules) node.block_rows = std::min(node.size(), open_values().most_rows());
   std::copy_n(total, cell, total_.begin());
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes) open_classes(node, part);
   if (context_.params.exact) bin_values(node, features);
   const std::size_t n_before = part.tree.size();
   std::size_t n_sorted = 0;
   open_.clear();
   for (open_totals_.clear();;) {
+    if (classes_ && node.is_right) classes_->turn_right(node.parent);
     if (node.size() <= node.block_rows && finish_block(node, part)) {
       if (!take_open(node)) return count_nodes(part, n_before, n_sorted);
       continue;
@@ -132,7 +144,7 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
     n_sorted += node.is_sorted;
     // First of all, since the draws wait for it, and cannot be begun before a leaf is known.
     const NodeNumbers numbers = context_.numbers_of(node);
-    node.id = writer_.add_node(node, total_.data(), part);
+    node.id = add_node(node, part);
     const u32* rows = node.is_copied ? copied_rows_.data() : nullptr;
     Candidate best;
     if (writer_.is_leaf(node, total_.data(), rows) || !search(node, numbers, best)) {
@@ -156,6 +168,7 @@ void SubtreeBuilder<Accumulator>::count_nodes(const TreePart& part, std::size_t 
                                               std::size_t n_sorted) {
   const std::size_t n = part.is_compact ? count_compact() : part.tree.size() - n_before;
   search_.count(Route::subtree, n);
+  if (classes_) search_.count(Route::compact_tree, n);
   search_.count(Route::packed_records, context_.packed != 0 ? n : 0);
   search_.count(Route::presorted_rows, n_sorted);
 }
@@ -236,10 +249,7 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
     best.missing_left = 2.0 * accumulator_.weight(search_.finder().best_left()) >
                         accumulator_.weight(total_.data());
   }
-  GrownTree::Split& split = part.tree.splits[node.id];
-  split.feature = best.feature;
-  split.missing_left = best.missing_left;
-  split.threshold = find_threshold(best);
+  write_split(node, best, part);
   Node right = node;
   node.parent = right.parent = node.id;
   ++node.depth;
@@ -250,6 +260,32 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
   node.key = child_key(node.key, false);
   right.begin = node.end = node.begin + n_left;
   return right;
+}
+
+template <class Accumulator>
+u32 SubtreeBuilder<Accumulator>::add_node(const Node& node, TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    if (classes_)
+      return classes_->add_heavy(total_.data(), static_cast<u32>(node.size()), node.depth);
+  }
+  return writer_.add_node(node, total_.data(), part);
+}
+
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::write_split(const Node& node, Candidate& best, TreePart& part) {
+  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
+    if (classes_) {
+      const std::span<const u32> total(total_.data(), accumulator_.n_elements);
+      const std::span<const u32> left(search_.finder().best_left(), total.size());
+      settle_split_bin(best, (*context_.data.bins)[best.feature]);
+      const double decrease = measure_class_decrease(total, left);
+      return classes_->split(node.id, {best.feature, best.bin, best.missing_left}, decrease);
+    }
+  }
+  GrownTree::Split& split = part.tree.splits[node.id];
+  split.feature = best.feature;
+  split.missing_left = best.missing_left;
+  split.threshold = find_threshold(best);
 }
 
 // Between bins of the table, or between the values of exact splits.
@@ -388,11 +424,16 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
     if (!multiclass_) multiclass_ = MulticlassSubtree::make(*context_.multiclass_rules);
     if (node.size() > multiclass_->most_rows() || writer_.is_leaf(node, total_.data()))
       return false;
-    MulticlassRoot top{node.key, node.parent, node.depth, node.is_right, PackedCounts16{}};
+    MulticlassRoot top{node.key, node.depth, PackedCounts16{}};
     for (u32 c = 0; c < accumulator_.n_elements; ++c) top.total[c] = static_cast<u16>(total_[c]);
-    const std::size_t n_before = part.tree.size();
-    if (multiclass_->finish(top, records_of(node), items, part.tree)) {
-      search_.count(Route::multiclass_block, part.tree.size() - n_before);
+    ClassTree& tree = classes_ ? *classes_ : own_classes_;
+    if (!classes_) tree.begin(class_shape(node), node.depth);
+    const std::size_t n_before = tree.size();
+    if (multiclass_->finish(top, records_of(node), items, tree)) {
+      search_.count(Route::multiclass_block, tree.size() - n_before);
+      if (!classes_)
+        tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
+                       node.is_right);
       return true;
     }
   } else if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
@@ -404,7 +445,7 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
         node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
     if (extra_trees.finish(top, {records_of(node), context_.block.stride}, items)) {
       const CompactTree& tree = extra_trees.tree();
-      part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
+      if (node.size() == context_.sample.n) keep_compact(GrowthScratch::Kept::extra_trees, part);
       search_.count(Route::extra_trees_bitmap, tree.size());
       search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
       if (!part.is_compact)
@@ -419,7 +460,7 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
     const u32* names = node.is_copied ? copied_rows_.data() : nullptr;
     if (values.finish(top, {records_of(node), items, names, context_.plan.input})) {
       const ValueTree& tree = values.tree();
-      part.is_compact = context_.takes(Route::compact_tree) && node.size() == context_.sample.n;
+      if (node.size() == context_.sample.n) keep_compact(GrowthScratch::Kept::values, part);
       search_.count(Route::extra_trees_values, tree.size());
       search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
       if (!part.is_compact)
@@ -429,6 +470,22 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
   }
   node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   return false;
+}
+
+// The tree of the scratch becomes the whole tree, where that route is taken.
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::keep_compact(GrowthScratch::Kept kept, TreePart& part) {
+  part.is_compact = context_.takes(Route::compact_tree);
+  if (part.is_compact) context_.plan.input.scratch->kept = kept;
+}
+
+template <class Accumulator>
+void SubtreeBuilder<Accumulator>::open_classes(const Node& top, TreePart& part) {
+  if (!context_.multiclass_rules || top.size() != context_.sample.n) return;
+  keep_compact(GrowthScratch::Kept::classes, part);
+  if (!part.is_compact) return;
+  classes_ = &context_.plan.input.scratch->classes;
+  classes_->begin(class_shape(top), top.depth);
 }
 
 // As open_extra_trees, for values.

@@ -1,0 +1,103 @@
+#include "tree/fast/class_tree.hpp"
+
+#include <algorithm>
+
+#include "committee/criteria/all.hpp"
+#include "tree/arena_store.hpp"
+#include "tree/fast/append_subtree.hpp"
+#include "tree/fast/level_cursors.hpp"
+
+namespace committee {
+
+Trees ClassTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
+  auto store = std::make_shared<TreeStore>();
+  store->outputs = options.outputs;
+  store->node_offsets.push_back(n_nodes_);
+  store->leaf_offsets.push_back((n_nodes_ + 1) / 2);
+  const ArenaShape shape{options.n_features, n_classes_,
+                         needs_double_thresholds<Node>({nodes_.data(), n_nodes_}, bins),
+                         value_type()};
+  make_room(*store, shape);
+  if (options.keep_training_info)
+    store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
+  with_values(*store, shape.value_type, [&]<class V>(V*) {
+    shape.double_thresholds ? write<double, V>(bins, *store) : write<float, V>(bins, *store);
+  });
+  return view_store(std::move(store), shape);
+}
+
+// The smallest that holds what leaves weigh.
+ValueType ClassTree::value_type() const {
+  u32 largest = 0;
+  for (u32 id = 0; id < n_nodes_; ++id) {
+    const Node& node = nodes_[id];
+    if (!node.is_heavy || node.right != 0) continue;
+    for (u32 c = 0; c < n_classes_; ++c) largest = std::max(largest, weigh_class(node, c));
+  }
+  return largest < 0x100     ? ValueType::count8
+         : largest < 0x10000 ? ValueType::count16
+                             : ValueType::count32;
+}
+
+template <class T, class V>
+void ClassTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
+  auto* const nodes = reinterpret_cast<committee::Node<T>*>(store.nodes.data());
+  V* const values = reinterpret_cast<V*>(store.values.data());
+  u32* const samples = store.leaf_samples.empty() ? nullptr : store.leaf_samples.data();
+  const std::vector<const double*> thresholds = list_thresholds(bins);
+  const u32 n_classes = n_classes_;
+  LevelCursors cursors(levels_);
+  V unread[kPackedClasses];
+  u32 passed = 0;
+  for (u32 id = 0; id < n_nodes_; ++id) {
+    const Node& node = nodes_[id];
+    const bool is_leaf = node.right == 0;
+    const u32 number = cursors.write_node(node, thresholds, nodes).number;
+    V* const to = is_leaf ? values + n_classes * std::size_t{number} : unread;
+    if (node.is_heavy) [[unlikely]] {
+      for (u32 c = 0; c < n_classes; ++c) to[c] = static_cast<V>(weigh_class(node, c));
+    } else {
+      PackedCounts8 counts = node.counts;
+      for (u32 c = 0; c < n_classes; ++c, counts >>= 8) to[c] = static_cast<V>(counts & 0xFF);
+    }
+    *(is_leaf && samples ? samples + number : &passed) = node.n_rows;
+  }
+}
+
+void ClassTree::append_to(GrownTree& tree, const std::vector<ColumnBins>& bins, double unit,
+                          u32 parent, bool is_right) const {
+  append_subtree(
+      tree, n_nodes_, n_classes_, parent, is_right, [&](u32 k, double* values) -> AppendedNode {
+        const Node& node = nodes_[k];
+        u64 weight = 0;
+        for (u32 c = 0; c < n_classes_; ++c) {
+          const u32 own = weigh_class(node, c);
+          values[c] = own * unit;
+          weight += own;
+        }
+        const double threshold = node.right == 0 ? 0.0 : bins[node.feature].thresholds[node.bin];
+        return {node.n_rows, static_cast<double>(weight) * unit,
+                node.right,  node.feature,
+                threshold,   node.missing_left};
+      });
+}
+
+double measure_class_decrease(std::span<const u32> total, std::span<const u32> left) {
+  const u32 n_classes = static_cast<u32>(total.size());
+  double counts[3][kPackedClasses] = {};  // of the node and its children
+  for (u32 c = 0; c < n_classes; ++c) {
+    counts[0][c] = total[c];
+    counts[1][c] = left[c];
+    counts[2][c] = total[c] - left[c];
+  }
+  double weighed[3];
+  for (int k = 0; k < 3; ++k) {
+    double weight = 0.0;
+    for (u32 c = 0; c < n_classes; ++c) weight += counts[k][c];
+    weighed[k] = weight * measure_class_impurity(Gini::kName, {counts[k], n_classes},
+                                                 std::span<const u32>(&n_classes, 1));
+  }
+  return weighed[0] - weighed[1] - weighed[2];
+}
+
+}  // namespace committee
