@@ -6,9 +6,9 @@
 #include "binning/packed_records.hpp"
 #include "committee/grower.hpp"
 #include "tree/ends_table.hpp"
-#include "tree/fast/class_tree.hpp"
 #include "tree/fast/extra_trees_levels.hpp"
 #include "tree/fast/extra_trees_values.hpp"
+#include "tree/fast/multiclass_subtree.hpp"
 
 namespace committee {
 
@@ -27,6 +27,7 @@ struct GrowthScratch {
   GrownTree tree;
   ExtraTreesLevels extra_trees;
   std::unique_ptr<ExtraTreesValues> values;  // made by the first tree that needs it
+  std::unique_ptr<MulticlassSubtree> multiclass;
   ClassTree classes;
   // Which of them has the tree of compact_tree that was grown last.
   enum class Kept : u8 { extra_trees, values, classes } kept = Kept::extra_trees;

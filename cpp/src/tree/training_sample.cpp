@@ -13,6 +13,7 @@ constexpr int kTargetBits = 42;  // of a single target; more would not change a 
 constexpr int kMomentSumBits = 61;
 constexpr int kOffsetBits = 20;  // of an offset, in the range of the targets
 
+// With room for one more.
 template <class Item>
 AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_rows,
                                    std::size_t& n) {
@@ -21,7 +22,7 @@ AlignedBuffer<Item> allocate_items(const FixedWeights& weights, std::size_t n_ro
     n = static_cast<std::size_t>(
         std::count_if(weights.weights.begin(), weights.weights.end(), [](u64 w) { return w > 0; }));
   }
-  return AlignedBuffer<Item>(n);
+  return AlignedBuffer<Item>(n + 1);
 }
 
 }  // namespace
@@ -113,9 +114,12 @@ void take_rows(const SampleSource& source, Sample<Accumulator>& sample, Fill&& f
   sample.counts = source.weights.counts;
   using Item = typename Accumulator::Item;
   sample.items = allocate_items<Item>(source.weights, source.n_rows, sample.n);
+  // Which rows a bootstrap leaves out cannot be guessed: all are written, the next over those.
   std::size_t at = 0;
   for (std::size_t i = 0; i < source.n_rows; ++i) {
-    if (const u64 w = source.weights[i]; w > 0) fill(sample.items[at++], static_cast<u32>(i), w);
+    const u64 w = source.weights[i];
+    fill(sample.items[at], static_cast<u32>(i), w);
+    at += w > 0 ? 1 : 0;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tree/fast/class_tree.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "committee/criteria/all.hpp"
 #include "tree/arena_store.hpp"
@@ -39,6 +40,24 @@ ValueType ClassTree::value_type() const {
                              : ValueType::count32;
 }
 
+namespace {
+
+// Four classes or more of 16 bits are written as the first four and the last four.
+template <class V>
+void write_light(PackedCounts8 counts, u32 n_classes, V* to) {
+  constexpr u32 kHalf = kPackedClasses / 2;
+  if (sizeof(V) == sizeof(u16) && n_classes >= kHalf) {
+    const PackedCounts16 first = PackedCountsSimd::widen(counts);
+    const PackedCounts16 last = PackedCountsSimd::widen(counts >> (8 * (n_classes - kHalf)));
+    std::memcpy(to, &first, kHalf * sizeof(u16));
+    std::memcpy(to + (n_classes - kHalf), &last, kHalf * sizeof(u16));
+  } else {
+    for (u32 c = 0; c < n_classes; ++c, counts >>= 8) to[c] = static_cast<V>(counts & 0xFF);
+  }
+}
+
+}  // namespace
+
 template <class T, class V>
 void ClassTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) const {
   auto* const nodes = reinterpret_cast<committee::Node<T>*>(store.nodes.data());
@@ -57,8 +76,7 @@ void ClassTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) con
     if (node.is_heavy) [[unlikely]] {
       for (u32 c = 0; c < n_classes; ++c) to[c] = static_cast<V>(weigh_class(node, c));
     } else {
-      PackedCounts8 counts = node.counts;
-      for (u32 c = 0; c < n_classes; ++c, counts >>= 8) to[c] = static_cast<V>(counts & 0xFF);
+      write_light(node.counts, n_classes, to);
     }
     *(is_leaf && samples ? samples + number : &passed) = node.n_rows;
   }

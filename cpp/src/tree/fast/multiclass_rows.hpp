@@ -31,10 +31,13 @@ class BlockRows {
     RowLanes lanes[kVectors];
   };
 
-  // Room for so many rows, or for kMostRows.
-  explicit BlockRows(std::size_t n_rows) : n_rows_(std::min(n_rows, kMostRows)) {
-    for (auto& half : records_) half = AlignedBuffer<Record>(n_rows_);
-    for (auto& half : packs_) half = AlignedBuffer<PackedCounts8>(n_rows_);
+  // Makes room for so many rows, or for kMostRows.
+  void make_room(std::size_t n_rows) {
+    n_rows = std::min(n_rows, kMostRows);
+    if (n_rows <= n_rows_) return;
+    n_rows_ = n_rows;
+    for (auto& half : records_) half = AlignedBuffer<Record>(n_rows);
+    for (auto& half : packs_) half = AlignedBuffer<PackedCounts8>(n_rows);
   }
   std::size_t most_rows() const { return n_rows_; }
 
@@ -204,7 +207,7 @@ class BlockRows {
     return static_cast<u32>(n_left);
   }
 
-  std::size_t n_rows_;
+  std::size_t n_rows_ = 0;
 #if defined(COMMITTEE_AVX512)
   const bool has_avx512_ = may_use(Instructions::avx512);
 #endif

@@ -67,7 +67,9 @@ class StridedBlock final : public MulticlassSubtree {
   static constexpr std::size_t kMostLight = kMostWordWeight<PackedCounts8>;
 
  public:
-  explicit StridedBlock(const MulticlassRules& rules) : rules_(rules), rows_(rules.n_rows) {
+  void begin(const MulticlassRules& rules) override {
+    rules_ = &rules;
+    rows_.make_room(rules.n_rows);
     u8 bytes[kStride] = {};
     for (u32 k = 0; k < rules.n_pool; ++k) {
       const FieldPlace place = rules.places[rules.pool[k]];
@@ -158,14 +160,14 @@ class StridedBlock final : public MulticlassSubtree {
     u8 differ[kStride];
     std::memcpy(differ, &any, kStride);
     BlockFeature features[kMostBlockFeatures];
-    const u32 n = rules_.draws_features ? draw_features(node.key, node.rows.n, differ, features)
-                                        : list_features(node.key, differ, features);
+    const u32 n = rules_->draws_features ? draw_features(node.key, node.rows.n, differ, features)
+                                         : list_features(node.key, differ, features);
     if (node.rows.n == 2 && n == 1) {
       partition_two(node, features[0].feature, best);
       return true;
     }
     for (u32 k = 0; k < n; ++k) {
-      const FieldPlace place = rules_.places[features[k].feature];
+      const FieldPlace place = rules_->places[features[k].feature];
       if (place.mask != 255) {
         look_at_bit(node, features[k], place, best);
       } else {
@@ -176,31 +178,31 @@ class StridedBlock final : public MulticlassSubtree {
   }
 
   bool varies(u32 feature, const u8* differ) const {
-    const FieldPlace place = rules_.places[feature];
+    const FieldPlace place = rules_->places[feature];
     return (differ[place.byte] & place.mask) != 0;
   }
 
   // Draws without replacement until n_wanted were drawn and one of them varies; keeps those that
   // do. Two rows are partitioned by any feature alike: the first that varies is taken.
   u32 draw_features(u64 key, u32 n_rows, const u8* differ, BlockFeature* features) const {
-    const u32 n_wanted = n_rows == 2 && rules_.shuffle_ties ? 1 : rules_.n_wanted;
-    BlockSampler draw(rules_, NodeNumbers(rules_.tree_key, key));
+    const u32 n_wanted = n_rows == 2 && rules_->shuffle_ties ? 1 : rules_->n_wanted;
+    BlockSampler draw(*rules_, NodeNumbers(rules_->tree_key, key));
     u32 n = 0;
     do {
       const u32 feature = draw.draw();
-      features[n] = {feature, rules_.shuffle_ties ? draw.n_drawn() : feature};
+      features[n] = {feature, rules_->shuffle_ties ? draw.n_drawn() : feature};
       n += varies(feature, differ);
     } while (draw.n_drawn() < n_wanted || (n == 0 && !draw.is_over()));
     return n;
   }
 
   u32 list_features(u64 key, const u8* differ, BlockFeature* features) const {
-    const NodeNumbers numbers(rules_.tree_key, key);
+    const NodeNumbers numbers(rules_->tree_key, key);
     u32 n = 0;
-    for (u32 k = 0; k < rules_.n_pool; ++k) {
-      const u32 feature = rules_.pool[k];
+    for (u32 k = 0; k < rules_->n_pool; ++k) {
+      const u32 feature = rules_->pool[k];
       if (!varies(feature, differ)) continue;
-      features[n++] = {feature, tie_priority(numbers, feature, rules_.shuffle_ties)};
+      features[n++] = {feature, tie_priority(numbers, feature, rules_->shuffle_ties)};
     }
     return n;
   }
@@ -218,7 +220,7 @@ class StridedBlock final : public MulticlassSubtree {
   // Two rows and one feature: nothing to compare.
   template <class Word>
   void partition_two(const BlockNode<Word>& node, u32 feature, BlockSplit<Word>& best) const {
-    const FieldPlace place = rules_.places[feature];
+    const FieldPlace place = rules_->places[feature];
     const u8* bytes = rows_.column(node.rows, place.byte);
     const u32 a = std::min<u32>(bytes[0] & place.mask, place.most);
     const u32 b = std::min<u32>(bytes[kStride] & place.mask, place.most);
@@ -345,7 +347,7 @@ class StridedBlock final : public MulticlassSubtree {
   template <class Word>
   void descend(const BlockSplit<Word>& split, u32 id, BlockNode<Word>& node, BlockNode<Word>& right,
                ClassTree& tree) {
-    const ColumnBins& bins = (*rules_.bins)[split.feature];
+    const ColumnBins& bins = (*rules_->bins)[split.feature];
     const u32 bin = settle_split_bin(split.bin, split.next, bins);
     const bool missing_left = 2 * weigh(split.left) > weigh(node.total);
     ++node.depth;
@@ -353,20 +355,20 @@ class StridedBlock final : public MulticlassSubtree {
     right.total = node.total - split.left;
     right.impurity = weigh_impurity(right.total);
     right.depth = node.depth;
-    right.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, right.depth, is_pure(right.total));
+    right.is_leaf = rules_->leaf_test.is_leaf(kAnyRows, right.depth, is_pure(right.total));
     const double left_impurity = weigh_impurity(split.left);
     tree.split(id, {split.feature, bin, missing_left},
                node.impurity - left_impurity - right.impurity);
     node.key = child_key(node.key, false);
     node.total = split.left;
     node.impurity = left_impurity;
-    node.is_leaf = rules_.leaf_test.is_leaf(kAnyRows, node.depth, is_pure(node.total));
+    node.is_leaf = rules_->leaf_test.is_leaf(kAnyRows, node.depth, is_pure(node.total));
     const Leave leave = node.is_leaf ? right.is_leaf ? Leave::both : Leave::left
                                      : (right.is_leaf ? Leave::right : Leave::nothing);
-    const FieldPlace place = rules_.places[split.feature];
+    const FieldPlace place = rules_->places[split.feature];
     right.rows = rows_.partition(node.rows, {place.byte, place.mask, split.bin}, leave);
-    node.is_leaf = rules_.leaf_test.is_leaf(node.rows.n, node.depth, node.is_leaf);
-    right.is_leaf = rules_.leaf_test.is_leaf(right.rows.n, right.depth, right.is_leaf);
+    node.is_leaf = rules_->leaf_test.is_leaf(node.rows.n, node.depth, node.is_leaf);
+    right.is_leaf = rules_->leaf_test.is_leaf(right.rows.n, right.depth, right.is_leaf);
   }
 
   template <class Word>
@@ -374,7 +376,7 @@ class StridedBlock final : public MulticlassSubtree {
     return std::get<BoundaryWords<Word>>(words_);
   }
 
-  const MulticlassRules& rules_;
+  const MulticlassRules* rules_ = nullptr;
   Rows rows_;
   typename Rows::Record bins_;  // all bits of the bytes that are bins of a feature
   std::tuple<BoundaryWords<PackedCounts8>, BoundaryWords<PackedCounts16>> words_;
@@ -386,10 +388,10 @@ class StridedBlock final : public MulticlassSubtree {
 
 }  // namespace
 
-std::unique_ptr<MulticlassSubtree> MulticlassSubtree::make(const MulticlassRules& rules) {
-  if (rules.stride == 16) return std::make_unique<StridedBlock<1>>(rules);
-  if (rules.stride == 32) return std::make_unique<StridedBlock<2>>(rules);
-  return std::make_unique<StridedBlock<4>>(rules);
+std::unique_ptr<MulticlassSubtree> MulticlassSubtree::make(std::size_t stride) {
+  if (stride == 16) return std::make_unique<StridedBlock<1>>();
+  if (stride == 32) return std::make_unique<StridedBlock<2>>();
+  return std::make_unique<StridedBlock<4>>();
 }
 
 }  // namespace committee

@@ -24,14 +24,12 @@ struct MulticlassRules : BlockRules {
       : BlockRules(key, params, features),
         bins(data.bins.get()),
         n_rows(sample.n_rows),
-        stride(block.stride),
         draws_features(sample.draws_features),
         shuffle_ties(params.shuffle_ties) {
     for (u32 f = 0; f < data.n_cols; ++f) places[f] = block.place(f);
   }
   const std::vector<ColumnBins>* bins;
   std::size_t n_rows;                     // of the sample
-  std::size_t stride;                     // of a record: 16, 32 or 64 bytes
   FieldPlace places[kMostBlockFeatures];  // of every feature in it
   bool draws_features, shuffle_ties;
 };
@@ -51,14 +49,16 @@ class MulticlassSubtree {
   static constexpr u32 kMostWeight = kMostWordWeight<PackedCounts16>;
 
   virtual ~MulticlassSubtree() = default;
+  // Of a growth to come, whose rules must outlive it.
+  virtual void begin(const MulticlassRules& rules) = 0;
   virtual std::size_t most_rows() const = 0;
   // Grows the subtree of some rows, whose records they number, and adds its nodes to the tree.
   // False: nothing was done, since a value is missing.
   virtual bool finish(const MulticlassRoot& top, const u8* records, std::span<const Item> items,
                       ClassTree& tree) = 0;
 
-  // The rules must outlive the block.
-  static std::unique_ptr<MulticlassSubtree> make(const MulticlassRules& rules);
+  // Of records of 16, 32 or 64 bytes.
+  static std::unique_ptr<MulticlassSubtree> make(std::size_t stride);
 };
 
 }  // namespace committee

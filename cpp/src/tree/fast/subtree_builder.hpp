@@ -71,6 +71,7 @@ class SubtreeBuilder {
   bool finish_block(Node& node, TreePart& part);
   ExtraTreesLevels& open_extra_trees();
   ExtraTreesValues& open_values();
+  MulticlassSubtree& open_multiclass();
   void open_classes(const Node& top, TreePart& part);
   ClassTree::Shape class_shape(const Node& top) const {
     return {top.size(), context_.data.n_cols, accumulator_.n_elements};
@@ -110,7 +111,8 @@ class SubtreeBuilder {
   ExtraTreesLevels* extra_trees_ = nullptr;
   std::unique_ptr<ExtraTreesValues> own_values_;
   ExtraTreesValues* values_ = nullptr;
-  std::unique_ptr<MulticlassSubtree> multiclass_;
+  std::unique_ptr<MulticlassSubtree> own_multiclass_;
+  MulticlassSubtree* multiclass_ = nullptr;
   ClassTree own_classes_;         // of a block
   ClassTree* classes_ = nullptr;  // of the whole tree; null: it is in its part
 };
@@ -421,7 +423,7 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
   const std::span<Item> items(items_ + node.begin, node.size());
   if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
     if (accumulator_.total(total_.data()) > MulticlassSubtree::kMostWeight) return false;
-    if (!multiclass_) multiclass_ = MulticlassSubtree::make(*context_.multiclass_rules);
+    if (!multiclass_) multiclass_ = &open_multiclass();
     if (node.size() > multiclass_->most_rows() || writer_.is_leaf(node, total_.data()))
       return false;
     MulticlassRoot top{node.key, node.depth, PackedCounts16{}};
@@ -470,6 +472,16 @@ bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
   }
   node.block_rows = node.size() / 4;  // some of its rows may be without missing values
   return false;
+}
+
+// As open_extra_trees, for several classes.
+template <class Accumulator>
+MulticlassSubtree& SubtreeBuilder<Accumulator>::open_multiclass() {
+  GrowthScratch* scratch = context_.plan.n_threads == 1 ? context_.plan.input.scratch : nullptr;
+  std::unique_ptr<MulticlassSubtree>& kept = scratch ? scratch->multiclass : own_multiclass_;
+  if (!kept) kept = MulticlassSubtree::make(context_.block.stride);
+  kept->begin(*context_.multiclass_rules);
+  return *kept;
 }
 
 // The tree of the scratch becomes the whole tree, where that route is taken.
