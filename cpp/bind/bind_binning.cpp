@@ -88,10 +88,7 @@ void bind_column_bins(nb::class_<BinMapper>& mapper) {
       .def("high", &view_field<&ColumnBins::high>, "col"_a);
 }
 
-void bind_mapper(nb::module_& m) {
-  nb::class_<BinMapper> mapper(m, "BinMapper", "The bins of every column of a table.");
-  bind_pickling(mapper);
-  bind_column_bins(mapper);
+void bind_learning(nb::class_<BinMapper>& mapper) {
   mapper
       .def_static(
           "fit",
@@ -130,7 +127,15 @@ void bind_mapper(nb::module_& m) {
             });
           },
           "data"_a, "indices"_a, "indptr"_a, "shape"_a, "weights"_a.none(), "n_levels"_a,
-          "max_bins"_a, "n_jobs"_a, "The same for compressed sparse columns.")
+          "max_bins"_a, "n_jobs"_a, "The same for compressed sparse columns.");
+}
+
+void bind_mapper(nb::module_& m) {
+  nb::class_<BinMapper> mapper(m, "BinMapper", "The bins of every column of a table.");
+  bind_pickling(mapper);
+  bind_column_bins(mapper);
+  bind_learning(mapper);
+  mapper
       .def(
           "transform",
           [](const BinMapper& self, const AnyArray& x, int n_jobs) {

@@ -46,6 +46,23 @@ inline std::size_t list_keys(const T* values, std::size_t n, KeyOf<T>* keys) {
   return seen;
 }
 
+// Of sorted keys: moves the distinct ones to the front and lists how many keys are up to each; up
+// to kKeySlack more numbers are written behind these. Returns how many are distinct.
+template <class K>
+inline std::size_t list_distinct(K* keys, std::size_t n, u64* counts) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return list_distinct_wide(keys, n, counts);
+#endif
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const K key = keys[i];
+    keys[size] = key;
+    counts[size] = i + 1;
+    size += i + 1 == n || keys[i + 1] != key;
+  }
+  return size;
+}
+
 // Sorts keys, with a u32 carried along where asked. Least significant digit first, so it is stable.
 template <class K>
 class KeySorter {

@@ -290,6 +290,30 @@ void sort_parts(K* keys, std::size_t n, K* spare, int depth) {
   if (n > 1) sort_few(keys, n);
 }
 
+// The last of equal keys stands for them. What is written was read before.
+template <class K>
+COMMITTEE_AVX512 std::size_t list_distinct(K* keys, std::size_t n, u64* counts) {
+  constexpr std::size_t kCount = Keys<K>::kCount, kWords = Keys<u64>::kCount;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < n; i += kCount) {
+    const auto left = static_cast<std::ptrdiff_t>(n - i);
+    const u32 own = first_lanes<K>(left), followed = first_lanes<K>(left - 1);
+    const __m512i some = Keys<K>::load(keys + i, own, _mm512_setzero_si512());
+    const __m512i next = Keys<K>::load(keys + i + 1, followed, some);
+    const u32 ends = own & (Keys<K>::below(some, next) | ~followed);
+    _mm512_storeu_si512(keys + size, Keys<K>::compress(ends, some));
+#pragma GCC unroll 2
+    for (std::size_t first = 0; first < kCount; first += kWords) {
+      const __m512i lanes = _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(i + first)),
+                                             _mm512_setr_epi64(1, 2, 3, 4, 5, 6, 7, 8));
+      const u32 part = ends >> first & 0xFF;
+      _mm512_storeu_si512(counts + size, Keys<u64>::compress(part, lanes));
+      size += static_cast<std::size_t>(std::popcount(part));
+    }
+  }
+  return size;
+}
+
 constexpr int kDepth = 2;  // times the logarithm of the number of keys, at most
 
 }  // namespace
@@ -329,6 +353,13 @@ COMMITTEE_AVX512 std::size_t list_keys_wide(const double* values, std::size_t n,
     seen += static_cast<std::size_t>(std::popcount(some));
   }
   return seen;
+}
+
+std::size_t list_distinct_wide(u32* keys, std::size_t n, u64* counts) {
+  return list_distinct(keys, n, counts);
+}
+std::size_t list_distinct_wide(u64* keys, std::size_t n, u64* counts) {
+  return list_distinct(keys, n, counts);
 }
 
 }  // namespace committee

@@ -14,5 +14,10 @@ void sort_wide(u64* keys, std::size_t n, u64* spare);
 std::size_t list_keys_wide(const float* values, std::size_t n, u32* keys);
 std::size_t list_keys_wide(const double* values, std::size_t n, u64* keys);
 
+// Of sorted keys: moves the distinct ones to the front and lists how many keys are up to each, and
+// a register of others behind these; returns how many are distinct.
+std::size_t list_distinct_wide(u32* keys, std::size_t n, u64* counts);
+std::size_t list_distinct_wide(u64* keys, std::size_t n, u64* counts);
+
 }  // namespace committee
 #endif

@@ -57,7 +57,7 @@ class DistinctValues {
  public:
   using K = KeyOf<T>;
   DistinctValues(std::size_t capacity, bool weighted)
-      : sorter_(capacity + 1, weighted), cumulative_(capacity + 1) {}
+      : sorter_(capacity + 1, weighted), cumulative_(capacity + 1 + kKeySlack) {}
 
   // weights: fixed point, or null for one each.
   void collect(const T* values, const u64* weights, std::size_t n) {
@@ -155,16 +155,7 @@ class DistinctValues {
     K n_equal = 0;
     for (std::size_t i = 1; i < n; ++i) n_equal += keys[i - 1] == keys[i];
     are_single_ = n_equal == 0;
-    size_ = n;
-    if (are_single_) return;
-    u64* const sums = cumulative_.data();
-    size_ = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const K key = keys[i];
-      keys[size_] = key;
-      sums[size_] = i + 1;
-      size_ += i + 1 == n || keys[i + 1] != key;
-    }
+    size_ = are_single_ ? n : list_distinct(keys, n, cumulative_.data());
   }
 
   void count_single() {

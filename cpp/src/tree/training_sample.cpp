@@ -75,6 +75,26 @@ i64 TargetScale::fix(double value, double offset) const {
   return static_cast<i64>(std::nearbyint(std::ldexp(value - offset, shift)));
 }
 
+namespace {
+
+// TargetScale::fix of all values. They are below 2^kTargetBits then, so that adding kShift rounds
+// them, and the sum is their integer in its last bits.
+void fix_all(std::span<const double> values, double offset, const TargetScale& scale,
+             std::span<i64> fixed) {
+  static_assert(kTargetBits < 51);
+  constexpr double kShift = 0x1.8p52;
+  const double factor = std::ldexp(1.0, scale.shift);
+  if (!std::isnormal(factor)) {
+    for (std::size_t i = 0; i < values.size(); ++i) fixed[i] = scale.fix(values[i], offset);
+    return;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    fixed[i] =
+        std::bit_cast<i64>((values[i] - offset) * factor + kShift) - std::bit_cast<i64>(kShift);
+}
+
+}  // namespace
+
 FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const FixedWeights& weights,
                          bool centre) {
   const std::size_t n_rows = values.size() / n_outputs;
@@ -96,9 +116,13 @@ FixedTargets fix_targets(std::span<const double> values, u32 n_outputs, const Fi
   }
   if (!finite) throw std::invalid_argument("values and their differences must be finite");
   const TargetScale scale = choose_target_scale(fixed.offsets, largest, weights.total);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (weights[i / n_outputs] > 0)
-      fixed.values[i] = scale.fix(values[i], fixed.offsets[i % n_outputs]);
+  if (n_outputs == 1 && weights.weights.empty()) {
+    fix_all(values, fixed.offsets[0], scale, fixed.values);
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (weights[i / n_outputs] > 0)
+        fixed.values[i] = scale.fix(values[i], fixed.offsets[i % n_outputs]);
+    }
   }
   fixed.unit = std::ldexp(1.0, -scale.shift);
   return fixed;

@@ -36,12 +36,13 @@ void CompactTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) c
   u32 passed = 0;
   for (u32 id = 0; id < n_nodes_; ++id) {
     const Node& node = nodes_[id];
-    const bool is_leaf = node.right == 0;
+    const u64 leaf = mask_leaf(node.right);
     const u32 number = cursors.write_node(node, thresholds, nodes).number;
-    V* const to = is_leaf ? values + 2 * std::size_t{number} : unread;
+    V* const to = choose(leaf, values + 2 * (number & leaf), unread + 0);
     to[0] = static_cast<V>(node.n_rows - node.n_positive);
     to[1] = static_cast<V>(node.n_positive);
-    *(is_leaf && samples ? samples + number : &passed) = node.n_rows;
+    const u64 sampled = samples ? leaf : 0;
+    *choose(sampled, samples + (number & sampled), &passed) = node.n_rows;
   }
 }
 

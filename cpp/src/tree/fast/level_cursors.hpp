@@ -1,6 +1,7 @@
 // The nodes of a tree that was grown depth-first, left before right, in the order of an arena:
 // breadth-first.
 #pragma once
+#include <bit>
 #include <vector>
 
 #include "committee/binning.hpp"
@@ -8,9 +9,22 @@
 
 namespace committee {
 
+// Which nodes are leaves is a coin toss: whatever depends on it is chosen by a mask, all ones for a
+// leaf, since compilers make branches of conditions.
+inline u64 mask_leaf(u32 right) {
+  return u64{0} - u64{right == 0};
+}
+// One where the mask is set, the other elsewhere.
+template <class T>
+  requires(sizeof(T) == 4 || sizeof(T) == 8)
+inline T choose(u64 mask, T one, T other) {
+  using Bits = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  const Bits a = std::bit_cast<Bits>(one), b = std::bit_cast<Bits>(other);
+  return std::bit_cast<T>(static_cast<Bits>(b ^ ((a ^ b) & static_cast<Bits>(mask))));
+}
+
 // Walks over nodes 0, 1, .. and tells where each goes, from the number of nodes of each depth:
-// every two of them are the children of one above. Nothing branches on which nodes are leaves,
-// since that is a coin toss.
+// every two of them are the children of one above.
 class LevelCursors {
  public:
   explicit LevelCursors(const std::vector<u32>& levels);
@@ -18,29 +32,34 @@ class LevelCursors {
   struct PlacedNode {
     u32 place, number;
   };
+  // Each depth is written from one end to the other, too many of them at a time for a processor to
+  // foresee: lines of so many places later are fetched before.
+  static constexpr std::size_t kAhead = 16;
   // Writes the next node, but for what its leaf holds, to its place in the arena.
   template <class T, class Grown>
   PlacedNode write_node(const Grown& grown, const std::vector<const double*>& thresholds,
                         Node<T>* nodes) {
-    const bool is_leaf = grown.right == 0;
-    const u32 place = take_place(), number = take_number(is_leaf);
-    const u32 tag = grown.feature | (grown.missing_left ? Node<T>::kMissingLeft : 0);
+    const u64 leaf = mask_leaf(grown.right);
+    const u32 place = take_place(), number = take_number(leaf);
+    __builtin_prefetch(nodes + place + kAhead, 1);
+    const u32 tag = grown.feature | u32{grown.missing_left} * Node<T>::kMissingLeft;
     const T threshold = static_cast<T>(thresholds[grown.feature][grown.bin]);
-    nodes[place] = {is_leaf ? T{0} : threshold, number, is_leaf ? Node<T>::kLeaf : tag};
+    nodes[place] = {choose(leaf, T{0}, threshold), number, choose(leaf, Node<T>::kLeaf, tag)};
     return {place, number};
   }
 
  private:
   // The place of the next node, and its number: a leaf's own, or the place of its left child.
   u32 take_place() { return cursors_[depth_].node++; }
-  u32 take_number(bool is_leaf) {
+  u32 take_number(u64 leaf) {
     Cursor& cursor = cursors_[depth_];
-    const u32 number = is_leaf ? cursor.leaf : cursor.child;
-    cursor.leaf += is_leaf ? 1 : 0;
-    cursor.child += is_leaf ? 0 : 2;
-    waiting_[n_waiting_] = depth_ + 1;
-    depth_ = is_leaf ? waiting_[n_waiting_ - 1] : depth_ + 1;
-    n_waiting_ = is_leaf ? n_waiting_ - 1 : n_waiting_ + 1;
+    const u32 number = choose(leaf, cursor.leaf, cursor.child), below = depth_ + 1;
+    const u32 is_leaf = static_cast<u32>(leaf) & 1;
+    cursor.leaf += is_leaf;
+    cursor.child += 2 - 2 * is_leaf;
+    waiting_[n_waiting_] = below;
+    depth_ = choose(leaf, waiting_[n_waiting_ - 1], below);
+    n_waiting_ += 1 - 2 * std::size_t{is_leaf};
     return number;
   }
 

@@ -18,7 +18,7 @@ class ValueTree {
     u8 feature, bin;  // of a split: the last bin that goes left
     bool missing_left;
     double weight, sum, second;  // of a leaf; summarise() adds up those of splits
-    double value;                // of a leaf
+    double value;                // of a leaf; of a split its importance, written by summarise()
     double impurity;             // written by summarise()
   };
 
@@ -26,7 +26,8 @@ class ValueTree {
   void begin(std::size_t n_rows, u32 depth) {
     n_nodes_ = 0;
     levels_.assign(depth + 1, 0);
-    const std::size_t most_nodes = 2 * n_rows;  // pages that are not written cost nothing
+    // One more, for summarise(); pages that are not written cost nothing.
+    const std::size_t most_nodes = 2 * n_rows + 1;
     if (nodes_.size() < most_nodes) nodes_ = AlignedBuffer<Node>(most_nodes);
   }
   u32 size() const { return n_nodes_; }
@@ -60,7 +61,8 @@ class ValueTree {
 
   AlignedBuffer<Node> nodes_;
   u32 n_nodes_ = 0;
-  std::vector<u32> levels_;  // nodes of each depth
+  std::vector<u32> levels_;   // nodes of each depth
+  bool weighs_more_ = false;  // whether the rows of a leaf weigh more than one each
 };
 
 }  // namespace committee
