@@ -36,10 +36,10 @@ FOREST, EXTRA = "RandomForestClassifier", "ExtraTreesClassifier"
 WORKS = (
     Work("boosting", 100_000, 30, 31, 2),
     Work("boosting", 100_000, 30, 255, 2),
-    Work("boosting", 1_000_000, 10, 31),
-    Work("boosting", 1_000_000, 10, 255),
+    Work("boosting", 1_000_000, 10, 31, 2),
+    Work("boosting", 1_000_000, 10, 255, 2),
     Work("boosting", 100_000, 10, 31, 2, "covertype"),
-    Work("boosting", 16_512, 100, 31, 2, "california_housing"),
+    Work("boosting", 16_512, 100, 31, 5, "california_housing"),
     Work(FOREST, 100_000, 8, repeats=2),
     Work(FOREST, 100_000, 100),
     Work(EXTRA, 100_000, 8, repeats=2),
