@@ -114,7 +114,7 @@ def compile_unit(target: str, unit: Path, folder: Path) -> str:
     # Without "-c" zig would build the libraries of the target, for minutes, to link with.
     command = [sys.executable, "-m", "ziglang", "c++", "-c", "-target", target, *options]
     command += [f"-I{path}" for path in includes] + [str(unit)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     # zig looks for the object file that no check of the syntax writes.
     lines = [line for line in done.stderr.splitlines() if "failed to rename" not in line]
     return "\n".join(lines)
