@@ -107,7 +107,10 @@ class ColumnLearner {
         columns_[col] = distinct.make_bins(max_bins_);
         if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
       }
-      if (out_) write_bytes(own, col);
+      if (out_) {
+        watch_.poll();
+        write_bytes(own, col);
+      }
     }
   }
 
