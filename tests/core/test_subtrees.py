@@ -174,6 +174,20 @@ def test_rows_that_weigh_too_much_are_split_by_the_general_loop() -> None:
     assert compare_loops(case, "subtree") > 50
 
 
+def assert_trees_grown_alone(case: Case, plan: Any, criterion: str) -> None:
+    """The trees of a forest and their importances are those of single trees."""
+    trees, importances = _core.grow_forest(*case.make_arguments(), plan)
+    params = case.params
+    for k in range(plan.n_trees):
+        case.params = {**params, "tree": k}
+        alone = case.grow()
+        np.testing.assert_array_equal(importances[k], alone.pop("importances"))
+        together = trees.describe(k, criterion)
+        assert together.keys() == alone.keys()
+        for name, array in alone.items():
+            np.testing.assert_array_equal(together[name], array, err_msg=name)
+
+
 @pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"max_features": 8}, {"ccp_alpha": 2e-3}], ids=str)
 def test_forests_of_values_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
     rng = np.random.default_rng(4)
@@ -190,15 +204,7 @@ def test_forests_of_values_hold_the_trees_that_are_grown_alone(rules: dict[str, 
         plan.n_trees = 3
         is_whole = not np.isnan(X).any() and "ccp_alpha" not in rules
         assert (case.count_nodes(plan)["compact_tree"] > 0) == is_whole
-        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
-        for k in range(plan.n_trees):
-            case.params = {**params, "tree": k}
-            alone = case.grow()
-            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
-            together = trees.describe(k, "squared_error")
-            assert together.keys() == alone.keys()
-            for name, array in alone.items():
-                np.testing.assert_array_equal(together[name], array, err_msg=name)
+        assert_trees_grown_alone(case, plan, "squared_error")
 
 
 @pytest.mark.parametrize("rules", [{}, {"max_depth": 6}, {"min_samples_split": 40}, {"ccp_alpha": 2e-3}], ids=str)
@@ -218,15 +224,7 @@ def test_forests_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> N
         nodes = case.count_nodes(plan)
         is_whole = missing == 0.0 and (weights is None or set(weights) == {0.0, 1.0}) and "ccp_alpha" not in rules
         assert (nodes["compact_tree"] > 0) == is_whole
-        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
-        for k in range(plan.n_trees):
-            case.params = {**params, "tree": k}
-            alone = case.grow()
-            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
-            together = trees.describe(k, "gini")
-            assert together.keys() == alone.keys()
-            for name, array in alone.items():
-                np.testing.assert_array_equal(together[name], array, err_msg=name)
+        assert_trees_grown_alone(case, plan, "gini")
 
 
 @pytest.mark.parametrize(
@@ -249,15 +247,7 @@ def test_forests_of_classes_hold_the_trees_that_are_grown_alone(rules: dict[str,
         is_half = weights is not None and 0.5 in weights
         is_whole = not np.isnan(X).any() and not is_half and "ccp_alpha" not in rules
         assert (case.count_nodes(plan)["compact_tree"] > 0) == is_whole
-        trees, importances = _core.grow_forest(*case.make_arguments(), plan)
-        for k in range(plan.n_trees):
-            case.params = {**params, "tree": k}
-            alone = case.grow()
-            np.testing.assert_array_equal(importances[k], alone.pop("importances"))
-            together = trees.describe(k, "gini")
-            assert together.keys() == alone.keys()
-            for name, array in alone.items():
-                np.testing.assert_array_equal(together[name], array, err_msg=name)
+        assert_trees_grown_alone(case, plan, "gini")
 
 
 def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:

@@ -41,11 +41,7 @@ class Survey {
   bool double_thresholds() const { return doubles_; }
   bool has_categories() const { return categories_; }
   bool has_derivable_weights() const { return derivable_; }
-  ValueType value_type() const {
-    if (!counts_) return ValueType::real64;
-    if (largest_ < 0x1p8) return ValueType::count8;
-    return largest_ < 0x1p16 ? ValueType::count16 : ValueType::count32;
-  }
+  ValueType value_type() const { return counts_ ? choose_count_type(largest_) : ValueType::real64; }
 
  private:
   void look_at_value(double value) {

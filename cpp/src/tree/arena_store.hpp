@@ -27,6 +27,12 @@ inline std::size_t size_of(ValueType type) {
   }
 }
 
+// The smallest that holds a whole number.
+inline ValueType choose_count_type(double largest) {
+  if (largest < 0x1p8) return ValueType::count8;
+  return largest < 0x1p16 ? ValueType::count16 : ValueType::count32;
+}
+
 struct ArenaShape {
   std::size_t n_features = 0;
   u32 width = 1;

@@ -4,40 +4,26 @@
 #include <cstring>
 
 #include "committee/criteria/all.hpp"
-#include "tree/arena_store.hpp"
 #include "tree/fast/append_subtree.hpp"
-#include "tree/fast/level_cursors.hpp"
+#include "tree/fast/count_arena.hpp"
 
 namespace committee {
 
 Trees ClassTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
-  auto store = std::make_shared<TreeStore>();
-  store->outputs = options.outputs;
-  store->node_offsets.push_back(n_nodes_);
-  store->leaf_offsets.push_back((n_nodes_ + 1) / 2);
-  const ArenaShape shape{options.n_features, n_classes_,
-                         needs_double_thresholds<Node>({nodes_.data(), n_nodes_}, bins),
-                         value_type()};
-  make_room(*store, shape);
-  if (options.keep_training_info)
-    store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
-  with_values(*store, shape.value_type, [&]<class V>(V*) {
-    shape.double_thresholds ? write<double, V>(bins, *store) : write<float, V>(bins, *store);
-  });
-  return view_store(std::move(store), shape);
+  return make_count_arena<Node>(
+      {nodes_.data(), n_nodes_}, n_classes_, find_largest(), bins, options,
+      [&]<class T, class V>(T, V, TreeStore& store) { write<T, V>(bins, store); });
 }
 
-// The smallest that holds what leaves weigh.
-ValueType ClassTree::value_type() const {
+// What a class weighs in a leaf, as far as bytes may not hold it.
+u32 ClassTree::find_largest() const {
   u32 largest = 0;
   for (u32 id = 0; id < n_nodes_; ++id) {
     const Node& node = nodes_[id];
     if (!node.is_heavy || node.right != 0) continue;
     for (u32 c = 0; c < n_classes_; ++c) largest = std::max(largest, weigh_class(node, c));
   }
-  return largest < 0x100     ? ValueType::count8
-         : largest < 0x10000 ? ValueType::count16
-                             : ValueType::count32;
+  return largest;
 }
 
 namespace {

@@ -83,7 +83,7 @@ class ClassTree {
   u32 weigh_class(const Node& node, u32 c) const {
     return node.is_heavy ? heavy_[node.counts + c] : class_weight(node.counts, c);
   }
-  ValueType value_type() const;
+  u32 find_largest() const;
   template <class T, class V>
   void write(const std::vector<ColumnBins>& bins, TreeStore& store) const;
 

@@ -1,28 +1,14 @@
 #include "tree/fast/compact_tree.hpp"
 
-#include "tree/arena_store.hpp"
 #include "tree/fast/append_subtree.hpp"
-#include "tree/fast/level_cursors.hpp"
+#include "tree/fast/count_arena.hpp"
 
 namespace committee {
 
 Trees CompactTree::compact(const std::vector<ColumnBins>& bins, const ArenaOptions& options) const {
-  auto store = std::make_shared<TreeStore>();
-  store->outputs = options.outputs;
-  store->node_offsets.push_back(n_nodes_);
-  store->leaf_offsets.push_back((n_nodes_ + 1) / 2);
-  const ValueType type = largest_ < 0x100     ? ValueType::count8
-                         : largest_ < 0x10000 ? ValueType::count16
-                                              : ValueType::count32;
-  const ArenaShape shape{options.n_features, 2,
-                         needs_double_thresholds<Node>({nodes_.data(), n_nodes_}, bins), type};
-  make_room(*store, shape);
-  if (options.keep_training_info)
-    store->leaf_samples = AlignedBuffer<u32>(store->leaf_offsets.back());
-  with_values(*store, type, [&]<class V>(V*) {
-    shape.double_thresholds ? write<double, V>(bins, *store) : write<float, V>(bins, *store);
-  });
-  return view_store(std::move(store), shape);
+  return make_count_arena<Node>(
+      {nodes_.data(), n_nodes_}, 2, largest_, bins, options,
+      [&]<class T, class V>(T, V, TreeStore& store) { write<T, V>(bins, store); });
 }
 
 template <class T, class V>
