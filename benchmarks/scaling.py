@@ -5,6 +5,8 @@ Gradient boosting of 100,000 and of 1,000,000 rows and 28 columns with 31 and 25
 of their files, covertype and California housing. Every library has a process of its own for each model, which begins
 with a fit that is not timed; the best of some fits counts. Predictions are of 100,000 rows, Shapley values of 5,000.
 The score is of other rows: the area under the ROC curve of two classes, the accuracy of more, R² of values.
+A section says how much arithmetic as many processes do side by side, which is what threads could gain at best; all
+cores of the machine predict for hessboost and CatBoost, whatever the number of threads of their models.
 Larger tables are left to the libraries whose fits take seconds; ``--most-rows 100000`` leaves them out. The page is
 written to ``results/scaling_<processor>.md``; with ``--only`` the other sections of the page stay as they are.
 """
@@ -25,7 +27,7 @@ if not __package__:
     # Run as a script, Python searches the folder of this file for modules, not its parent.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.machine import list_cores, measure_load, name_processor, show_machine
+from benchmarks.machine import list_cores, measure_cores, measure_load, name_processor, show_machine
 from benchmarks.report import OURS, RESULTS
 from benchmarks.scaling_jobs import ADABOOST, SHAPLEY, Outcome, Work, run_jobs, write_table
 
@@ -94,6 +96,7 @@ def write_page(threads: tuple[int, ...], works: list[Work], path: Path, anew: bo
     machine = f"{show_machine()}."
     load = measure_load()
     remark = f"Measured on {datetime.now(UTC):%Y-%m-%d}; others used {load:.0%} of the machine before the start."
+    remark += f" {measure_cores(threads)}"
     title = path.stem.replace("scaling_", "# Threads, ")
     head, sections = "\n\n".join([title, machine, NOTE]), {}
     if path.exists() and not anew:
