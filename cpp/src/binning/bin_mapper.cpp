@@ -77,9 +77,14 @@ class ColumnLearner {
 
   void learn(int n_threads) {
     const std::size_t width = choose_block_columns(x_, n_threads);
-    parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
-      read_sample(block * width, std::min(width, x_.n_cols - block * width));
-    });
+    if (n_threads > 1 && width == 1 && x_.row_stride != 1 &&
+        rows_.sample.size * x_.n_cols * sizeof(T) <= kMostGathered) {
+      learn_gathered(n_threads);
+    } else {
+      parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
+        read_sample(block * width, std::min(width, x_.n_cols - block * width));
+      });
+    }
     if (!rows_.is_complete()) read_all_rows(n_threads);
   }
 
@@ -89,28 +94,48 @@ class ColumnLearner {
                        [&](T x) { return read_code(x, levels) == kMissingCode; });
   }
 
+  // Few columns for so many threads: threads that read a column each would all read every row.
+  // They read some rows each, and then have the columns one after the other.
+  void learn_gathered(int n_threads) {
+    const std::size_t n = rows_.sample.size;
+    AlignedBuffer<T> values(n * x_.n_cols);
+    parallel_for((n + kTileRows - 1) / kTileRows, n_threads, [&](std::size_t tile) {
+      const std::size_t first = tile * kTileRows, count = std::min(kTileRows, n - first);
+      watch_.poll();
+      for (std::size_t c = 0; c < x_.n_cols; ++c)
+        gather_values(x_, rows_.sample, first, count, c, values.data() + c * n + first);
+    });
+    parallel_for(x_.n_cols, n_threads, [&](std::size_t col) {
+      DistinctValues<T> distinct(n, !rows_.weights.empty());
+      learn_column(values.data() + col * n, col, distinct);
+    });
+  }
+
   void read_sample(std::size_t first_col, std::size_t n_cols) {
     const std::size_t n = rows_.sample.size;
     AlignedBuffer<T> values(n * n_cols);
     gather_columns(x_, rows_.sample, first_col, n_cols, values.data(), watch_);
+    DistinctValues<T> distinct(n, !rows_.weights.empty());
+    for (std::size_t c = 0; c < n_cols; ++c)
+      learn_column(values.data() + c * n, first_col + c, distinct);
+  }
+
+  // From the values of the sample; `distinct` is room for work.
+  void learn_column(const T* values, std::size_t col, DistinctValues<T>& distinct) {
+    const std::size_t n = rows_.sample.size;
     const u64* weights = rows_.weights.empty() ? nullptr : rows_.weights.data();
-    DistinctValues<T> distinct(n, weights != nullptr);
-    for (std::size_t c = 0; c < n_cols; ++c) {
+    const u32 levels = n_levels_[col];
+    watch_.poll();
+    if (levels > 0) {
+      columns_[col] = describe_categories(levels, has_missing_code(values, n, levels));
+    } else {
+      distinct.collect(values, weights, n);
+      columns_[col] = distinct.make_bins(max_bins_);
+      if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
+    }
+    if (out_) {
       watch_.poll();
-      const std::size_t col = first_col + c;
-      const u32 levels = n_levels_[col];
-      const T* const own = values.data() + c * n;
-      if (levels > 0) {
-        columns_[col] = describe_categories(levels, has_missing_code(own, n, levels));
-      } else {
-        distinct.collect(own, weights, n);
-        columns_[col] = distinct.make_bins(max_bins_);
-        if (!rows_.is_complete()) scans_[col] = FullScan<T>(distinct.keys(), max_bins_);
-      }
-      if (out_) {
-        watch_.poll();
-        write_bytes(own, col);
-      }
+      write_bytes(values, col);
     }
   }
 
@@ -127,7 +152,7 @@ class ColumnLearner {
   void read_all_rows(int n_threads) {
     const std::size_t n_blocks = (x_.n_cols + kScanColumns - 1) / kScanColumns;
     const std::size_t n_tiles = (rows_.all.size + kTileRows - 1) / kTileRows;
-    const std::size_t wanted = 2 * static_cast<std::size_t>(n_threads) / n_blocks;
+    const std::size_t wanted = kScansPerThread * static_cast<std::size_t>(n_threads) / n_blocks;
     const std::size_t n_parts = n_threads == 1 ? 1 : std::clamp<std::size_t>(wanted, 1, n_tiles);
     parallel_for(n_blocks * n_parts, n_threads, [&](std::size_t task) {
       const std::size_t part = task % n_parts, first_col = task / n_parts * kScanColumns;
@@ -171,7 +196,10 @@ class ColumnLearner {
     }
   }
 
+  // Bytes that the values of a sample may take for all columns at once.
+  static constexpr std::size_t kMostGathered = std::size_t{64} << 20;
   static constexpr std::size_t kScanColumns = 16;  // whose values are read side by side
+  static constexpr std::size_t kScansPerThread = 4;
   const MatrixView& x_;
   const TrainingRows& rows_;
   std::span<const u32> n_levels_;
