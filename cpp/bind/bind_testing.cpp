@@ -153,6 +153,28 @@ void bind_threads_testing(nb::module_& m) {
       "n_tasks"_a, "n_threads"_a, "task"_a, nb::call_guard<nb::gil_scoped_release>(),
       "Call task(i) for every i on at most n_threads threads of the pool (each call takes the "
       "GIL).");
+  m.def("start_call_trace", &start_call_trace,
+        "Time calls of parallel_for from now on; for developers.");
+  m.def(
+      "end_call_trace",
+      [] {
+        nb::list places;
+        for (const auto& [site, costs] : end_call_trace()) {
+          nb::dict place;
+          place["function"] = site.first;
+          place["line"] = site.second;
+          place["calls"] = costs.n_calls;
+          place["tasks"] = costs.n_tasks;
+          const std::pair<const char*, i64> times[] = {
+              {"before", costs.before},   {"wall", costs.wall}, {"starting", costs.starting},
+              {"waiting", costs.waiting}, {"busy", costs.busy}, {"longest", costs.longest}};
+          for (const auto& [name, nanoseconds] : times)
+            place[name] = static_cast<double>(nanoseconds) * 1e-9;
+          places.append(place);
+        }
+        return places;
+      },
+      "A dict for each place that called parallel_for: function, line, calls, tasks, and seconds.");
   m.def("inside_parallel_region", &inside_parallel_region, "True inside a task of the pool.");
   m.def(
       "start_polls", [](u64 interrupt_at) { poll_probe.start(interrupt_at); }, "interrupt_at"_a = 0,

@@ -3,6 +3,8 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "function_view.hpp"
 #include "types.hpp"
@@ -32,12 +34,40 @@ inline constexpr double kThreadCost = 100'000.0;
 // True on a thread that is currently running a task of the pool (nested calls then run inline).
 bool inside_parallel_region();
 
+// Where a call stands.
+struct CallSite {
+  const char* function;
+  int line;
+  static constexpr CallSite current(const char* function = __builtin_FUNCTION(),
+                                    int line = __builtin_LINE()) {
+    return {function, line};
+  }
+};
+
 // Run task(i) for every i in [0, n_tasks), on at most n_threads threads including the caller.
 // The caller takes tasks from the first on, the others from the last on; returns when all are done.
 // There are fewer than 2^31 tasks. The first exception is rethrown on the caller and the remaining
 // tasks are skipped. n_threads <= 1 or a nested call runs
 // inline and starts no thread. Safe after fork (the child starts a pool of its own).
-void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task);
+void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task,
+                  CallSite site = CallSite::current());
+
+// What the calls of parallel_for from one place took while they were traced, in nanoseconds.
+struct CallCosts {
+  u64 n_calls = 0, n_tasks = 0;
+  i64 before = 0;    // since the end of the calling thread's call before: the work of one thread
+  i64 wall = 0;      // from the beginning of a call to its end
+  i64 starting = 0;  // of it, until the other threads have been given the call
+  i64 waiting = 0;   // of it, since the caller found no more tasks
+  i64 busy = 0;      // in tasks, all threads together
+  i64 longest = 0;   // the longest task of each call
+};
+// By function and line. Calls within tasks are a part of them.
+using CallTrace = std::map<std::pair<std::string, int>, CallCosts>;
+
+// For developers: which calls keep the threads waiting. A traced task costs two looks at the clock.
+void start_call_trace();
+CallTrace end_call_trace();
 
 // How often a watch asks the interpreter: ten times a second.
 inline constexpr i64 kAskEveryNs = 100'000'000;

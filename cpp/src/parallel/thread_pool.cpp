@@ -6,11 +6,12 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "committee/file_memory.hpp"
-#include "committee/parallel.hpp"
+#include "parallel/call_trace.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
@@ -38,10 +39,18 @@ class RegionGuard {
   bool before_;
 };
 
+void run_task(FunctionView<void(std::size_t)> task, std::size_t i, TracedCall* traced) {
+  if (!traced) return task(i);
+  const i64 begin = read_clock_ns();
+  task(i);
+  traced->add_task(read_clock_ns() - begin);
+}
+
 // One call of parallel_for. Lives on its caller's stack: the caller leaves only when no worker may
 // take a seat any more and every one that had one has left it (`helpers` is 0).
 struct Job {
-  Job(std::size_t tasks, FunctionView<void(std::size_t)> f) : n_tasks(tasks), task(f) {}
+  Job(std::size_t tasks, FunctionView<void(std::size_t)> f, TracedCall* call)
+      : n_tasks(tasks), task(f), traced(call) {}
 
   // The caller takes tasks from the front, helpers take them from the back: in calls that follow
   // one another a core then finds most of its rows where it left them.
@@ -53,7 +62,7 @@ struct Job {
       const std::size_t front = before % kFromBack, back = before / kFromBack;
       if (front + back >= n_tasks) return;
       try {
-        task(is_helper ? n_tasks - 1 - back : front);
+        run_task(task, is_helper ? n_tasks - 1 - back : front, traced);
       } catch (...) {
         const std::lock_guard<std::mutex> lock(error_mutex);
         if (!error) error = std::current_exception();
@@ -64,6 +73,7 @@ struct Job {
 
   const std::size_t n_tasks;
   const FunctionView<void(std::size_t)> task;
+  TracedCall* const traced;                                        // or null
   const SpillFolder* const spill_folder = current_spill_folder();  // of the caller
   static constexpr u64 kFromBack = u64{1} << 32;
   std::atomic<u64> taken{0};  // from the front, and times kFromBack from the back
@@ -83,7 +93,9 @@ class SignalsBlocked {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalsBlocked() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 
  private:
   sigset_t before_;
@@ -129,12 +141,15 @@ Job* const kBusy = reinterpret_cast<Job*>(std::uintptr_t{1});
 
 class Pool {
  public:
-  void run(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task) {
-    Job job(n_tasks, task);
+  void run(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task,
+           TracedCall* traced) {
+    Job job(n_tasks, task, traced);
     if (n_workers_.load(std::memory_order_acquire) < n_threads - 1) grow_to(n_threads - 1);
     const int n_missing = give(job, n_threads - 1);
     const bool is_offered = n_missing > 0 && offer(job, n_missing);
+    if (traced) traced->mark_started();
     job.run_tasks(false);
+    if (traced) traced->mark_no_more_tasks();
     if (is_offered) withdraw(job);
     take_back(job);
     await_helpers(job);
@@ -166,9 +181,7 @@ class Pool {
     }
     // It says that it will sleep before it looks for the last time.
     if (worker.asleep.load()) {
-      {
-        const std::lock_guard lock(worker.mutex);
-      }
+      { const std::lock_guard lock(worker.mutex); }
       worker.wake.notify_one();
     }
     return true;
@@ -331,16 +344,20 @@ bool inside_parallel_region() {
   return inside_region;
 }
 
-void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task) {
+void parallel_for(std::size_t n_tasks, int n_threads, FunctionView<void(std::size_t)> task,
+                  CallSite site) {
   if (n_tasks < static_cast<std::size_t>(kMaxThreads)) {
     n_threads = std::min(n_threads, static_cast<int>(n_tasks));
   }
   n_threads = std::min(n_threads, kMaxThreads);
+  std::optional<TracedCall> call;
+  if (calls_are_traced() && !inside_region) call.emplace(site, n_tasks);
+  TracedCall* const traced = call ? &*call : nullptr;
   if (n_threads <= 1 || inside_region) {
-    for (std::size_t i = 0; i < n_tasks; ++i) task(i);
+    for (std::size_t i = 0; i < n_tasks; ++i) run_task(task, i, traced);
     return;
   }
-  find_pool().run(n_tasks, n_threads, task);
+  find_pool().run(n_tasks, n_threads, task, traced);
 }
 
 namespace {
@@ -349,12 +366,6 @@ namespace {
 u64 current_thread_key() {
   thread_local char here;
   return static_cast<u64>(reinterpret_cast<std::uintptr_t>(&here));
-}
-
-i64 read_clock_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace
