@@ -51,6 +51,12 @@ AFTER_FITS = {
 PYTHON = list_sources("src", "tests", "benchmarks", "examples", endings=(".py",))
 PACKAGE = list_sources("src", endings=(".py",))
 CPP = list_sources("cpp", endings=(".hpp", ".cpp"))
+#: The one header that may name what C++20 has not, and what that looks like.
+OF_COMPILERS = "cpp/include/committee/compiler.hpp"
+EXTENSION = re.compile(
+    r"\b__builtin_\w+|\b__attribute__|\[\[(?:gnu|clang|msvc)::|\b__restrict|\b(?:asm|__asm__|__asm|__declspec)\b"
+    r"|\b__(?:u?int128_t|int128|typeof__|forceinline|extension__|assume)\b|\btypeof\b"
+)
 SCRIPTS = list_sources("src", endings=(".js", ".css"))
 
 
@@ -190,6 +196,13 @@ def test_fits_take_exponentials_of_our_own() -> None:
         if of_numpy.search(line) and not line.lstrip().startswith((">>>", "..."))
     }
     assert found == set(AFTER_FITS)
+
+
+def test_extensions_of_compilers_are_behind_one_header() -> None:
+    """There they have a form for other compilers; the standard's forms (`std::popcount`) need none."""
+    found = {name_source(path): EXTENSION.findall(path.read_text(encoding="utf-8")) for path in CPP}
+    assert len(found.pop(OF_COMPILERS)) > 10
+    assert not {name: extensions for name, extensions in found.items() if extensions}
 
 
 def test_no_path_of_a_machine_is_written_down() -> None:

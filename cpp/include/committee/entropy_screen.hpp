@@ -42,8 +42,8 @@ class SmallLogs {
 // that its estimate reaches bound().
 class EntropyScreen {
  public:
-  using Four [[gnu::vector_size(16)]] = float;
-  using Whole [[gnu::vector_size(16)]] = i32;
+  using Four COMMITTEE_VECTOR(16) = float;
+  using Whole COMMITTEE_VECTOR(16) = i32;
   static constexpr u32 kLanes = 4;
   // Below, whole numbers are signed ones.
   static constexpr double kMostWeight = 0x1p31;
@@ -109,11 +109,11 @@ class EntropyScreen {
   }
 
  private:
-  using Pairs [[gnu::vector_size(16)]] = u64;
+  using Pairs COMMITTEE_VECTOR(16) = u64;
   static Four estimate_pairs(Pairs a, Pairs b, u64 total) {
     const Whole x = std::bit_cast<Whole>(a), y = std::bit_cast<Whole>(b);
-    const Whole left = __builtin_shufflevector(x, y, 0, 2, 4, 6);
-    const Whole positive = __builtin_shufflevector(x, y, 1, 3, 5, 7);
+    const Whole left = shuffle_lanes<0, 2, 4, 6>(x, y);
+    const Whole positive = shuffle_lanes<1, 3, 5, 7>(x, y);
     const Whole right = static_cast<i32>(static_cast<u32>(total)) - left;
     const Whole right_positive = static_cast<i32>(total >> 32) - positive;
     return ((weigh(positive) + weigh(left - positive)) +
@@ -125,7 +125,7 @@ class EntropyScreen {
   // x log2 x; 0 of 0. x = m 2^e, m in [sqrt(1/2), sqrt(2)), log2 m by the polynomial in m - 1 with
   // the least largest error.
   static Four weigh(Whole whole) {
-    const Four x = __builtin_convertvector(whole, Four);
+    const Four x = convert_lanes<Four>(whole);
     const Whole bits = std::bit_cast<Whole>(x);
     const Whole exponent = (bits - 0x3F3504F3) >> 23;
     const Four t = std::bit_cast<Four>(bits - (exponent << 23)) - 1.0f;
@@ -133,7 +133,7 @@ class EntropyScreen {
     const Four low = 1.4427135f + t * -0.72113186f, middle = 0.479348f + t * -0.36749002f,
                high = 0.3221549f + t * -0.20659162f;
     const Four log = t * (low + t2 * (middle + t2 * high));
-    return x * (__builtin_convertvector(exponent, Four) + log);
+    return x * (convert_lanes<Four>(exponent) + log);
   }
 };
 

@@ -150,7 +150,7 @@ class PackedGiniSums {
 };
 
 // Four classes.
-using ClassQuad [[gnu::vector_size(16)]] = u32;
+using ClassQuad COMMITTEE_VECTOR(16) = u32;
 
 inline u32 add_up(ClassQuad quad) {
 #if defined(__aarch64__)
@@ -186,7 +186,7 @@ struct BoundaryList {
     u32 weight = sum_left<kQuads>(left);
     n = 0;
     for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
 #pragma GCC unroll 4
       for (u32 bin = first; bin < first + 4; ++bin) {
         ClassQuad left_square{}, right_square{};

@@ -14,7 +14,7 @@ namespace committee {
 // ln(m 2^exponent) of m in [sqrt(1/2), sqrt(2)); of a double, or of several side by side, by the
 // same steps and to the same bits.
 template <class Number>
-[[gnu::always_inline]] COMMITTEE_HD inline Number log_of_parts(Number m, Number exponent) {
+COMMITTEE_INLINE COMMITTEE_HD inline Number log_of_parts(Number m, Number exponent) {
   const Number s = (m - 1.0) / (m + 1.0), z = s * s;
   Number series = z * (1.0 / 23.0) + 1.0 / 21.0;
   for (int odd = 19; odd >= 3; odd -= 2) series = series * z + 1.0 / odd;
@@ -66,7 +66,7 @@ struct PowerParts {
   Number shifted, k, rest;
 };
 template <class Number>
-[[gnu::always_inline]] COMMITTEE_HD inline PowerParts<Number> split_power(Number x) {
+COMMITTEE_INLINE COMMITTEE_HD inline PowerParts<Number> split_power(Number x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number, kept in the last bits
   constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
   const Number shifted = x * 1.4426950408889634074 + kShift;
@@ -78,7 +78,7 @@ template <class Number>
 // normal number. x = k ln 2 + r; e^r by its power series. Of a double, or of several side by side,
 // by the same steps and to the same bits.
 template <class Number>
-[[gnu::always_inline]] COMMITTEE_HD inline Number exponential(Number x) {
+COMMITTEE_INLINE COMMITTEE_HD inline Number exponential(Number x) {
   const PowerParts<Number> parts = split_power(hold_within(x, -708.0, 709.0));
   const Number r = parts.rest;
   // In pairs, and pairs of pairs: a shorter chain of dependent steps than Horner's.
@@ -95,7 +95,7 @@ template <class Number>
 // polynomial of degree 7 that begins with 1 + r and has the least largest error. x is within
 // [-708, 709].
 template <class Number>
-[[gnu::always_inline]] COMMITTEE_HD inline Number fast_exp(Number x) {
+COMMITTEE_INLINE COMMITTEE_HD inline Number fast_exp(Number x) {
   constexpr double kShift = 0x1.8p52;
   const Number shifted = x * 1.4426950408889634074 + kShift;
   const Number r = x - (shifted - kShift) * 0.69314718055994530942;

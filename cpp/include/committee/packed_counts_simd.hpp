@@ -7,8 +7,8 @@
 namespace committee {
 
 using PackedCounts8 = u64;
-using PackedCounts16 [[gnu::vector_size(16)]] = u16;
-using FloatQuad [[gnu::vector_size(16)]] = float;
+using PackedCounts16 COMMITTEE_VECTOR(16) = u16;
+using FloatQuad COMMITTEE_VECTOR(16) = float;
 
 inline constexpr u32 kPackedClasses = 8;
 

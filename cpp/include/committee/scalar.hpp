@@ -2,6 +2,7 @@
 // the mark of functions that run on either, and numbers as their bits. CUDA's run-time compiler has
 // no standard library, so nothing of it is used here beyond this file.
 #pragma once
+#include "compiler.hpp"
 #if defined(__CUDACC__) || defined(COMMITTEE_DEVICE_SHIM)
 #define COMMITTEE_HD __host__ __device__
 #else

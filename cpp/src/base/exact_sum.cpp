@@ -38,8 +38,8 @@ constexpr int kCutBits = 45;                     // of the terms in one cut
 constexpr int kMostCuts = 3;                     // in pairs; then one by one
 constexpr int kLeastCut = -800, kMostCut = 900;  // powers of two, far from both ends of the range
 
-using DoublePair [[gnu::vector_size(16)]] = double;
-using BitPair [[gnu::vector_size(16)]] = i64;
+using DoublePair COMMITTEE_VECTOR(16) = double;
+using BitPair COMMITTEE_VECTOR(16) = i64;
 constexpr BitPair kNoSignPair = {0x7FFFFFFFFFFFFFFF, 0x7FFFFFFFFFFFFFFF};
 
 #if defined(COMMITTEE_AVX512)

@@ -105,8 +105,8 @@ class EightDoubles {
   }
 
  private:
-  using Pair [[gnu::vector_size(16)]] = double;
-  using Bits [[gnu::vector_size(16)]] = u64;
+  using Pair COMMITTEE_VECTOR(16) = double;
+  using Bits COMMITTEE_VECTOR(16) = u64;
   static constexpr u64 kWholeNumbers = u64{1075} << 52;
   static constexpr Pair kRootOfHalf = {0.70710678118654752440, 0.70710678118654752440};
   // The mantissa in [1/2, 1).
@@ -116,8 +116,7 @@ class EightDoubles {
   }
   EightDoubles() = default;
   template <class Operation, class... Operands>
-  [[gnu::always_inline]] static EightDoubles combine(Operation&& operation,
-                                                     const Operands&... operands) {
+  COMMITTEE_INLINE static EightDoubles combine(Operation&& operation, const Operands&... operands) {
     EightDoubles result;
     for (int k = 0; k < 4; ++k) result.pairs_[k] = operation(operands.pairs_[k]...);
     return result;

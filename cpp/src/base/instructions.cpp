@@ -1,7 +1,7 @@
-#include "committee/instructions.hpp"
-
 #include <algorithm>
 #include <atomic>
+
+#include "base/x86_vectors.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -13,10 +13,8 @@ namespace {
 
 #if defined(__x86_64__)
 // Which registers the system saves when it switches tasks.
-unsigned read_saved_registers() {
-  unsigned low = 0, high = 0;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return low;
+COMMITTEE_TARGET("xsave") unsigned read_saved_registers() {
+  return static_cast<unsigned>(_xgetbv(0));
 }
 
 Instructions find_instructions() {

@@ -13,11 +13,11 @@ template <class Number>
 struct ProductLanes;
 template <>
 struct ProductLanes<float> {
-  using Vector [[gnu::vector_size(16)]] = float;
+  using Vector COMMITTEE_VECTOR(16) = float;
 };
 template <>
 struct ProductLanes<double> {
-  using Vector [[gnu::vector_size(16)]] = double;
+  using Vector COMMITTEE_VECTOR(16) = double;
 };
 
 // Vectors of a panel, and rows that a tile takes at once: their sums fill the registers.

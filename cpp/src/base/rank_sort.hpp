@@ -15,7 +15,7 @@ void rank_rows(const u8* bins, std::size_t n, u8* places) {
       0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
       255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
   // Compared as signed numbers, in the same order: x86-64 has no other comparison of bytes.
-  using SignedLanes [[gnu::vector_size(16)]] = signed char;
+  using SignedLanes COMMITTEE_VECTOR(16) = signed char;
   constexpr u8 kFlip = 0x80;
   RowLanes block[kBlocks], place[kBlocks];
   std::memcpy(block, bins, sizeof block);

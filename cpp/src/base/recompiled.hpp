@@ -7,7 +7,7 @@ namespace committee {
 #if defined(COMMITTEE_AVX2)
 // All that the call does is compiled into this function, but for what is marked as not inlined.
 template <class Call>
-COMMITTEE_AVX2 [[gnu::flatten]] auto call_avx2(const Call& call) {
+COMMITTEE_AVX2 COMMITTEE_FLATTEN auto call_avx2(const Call& call) {
   return call();
 }
 #endif

@@ -10,7 +10,7 @@
 namespace committee {
 
 // A lane a row.
-using RowLanes [[gnu::vector_size(16)]] = u8;
+using RowLanes COMMITTEE_VECTOR(16) = u8;
 inline constexpr std::size_t kRowLanes = sizeof(RowLanes);
 
 inline RowLanes load_lanes(const u8* bytes) {
@@ -81,14 +81,11 @@ inline u32 list_bits(RowLanes lanes) {
 // Folds the upper half upon the lower one until a lane is left.
 template <class Fold>
 u32 fold_lanes(RowLanes lanes, Fold fold) {
-  lanes = fold(lanes, __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2,
-                                              3, 4, 5, 6, 7));
-  lanes = fold(
-      lanes, __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
-  lanes = fold(
-      lanes, __builtin_shufflevector(lanes, lanes, 2, 3, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
-  lanes = fold(
-      lanes, __builtin_shufflevector(lanes, lanes, 1, 0, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7));
+  lanes = fold(lanes,
+               shuffle_lanes<8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7>(lanes, lanes));
+  lanes = fold(lanes, shuffle_lanes<4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7>(lanes, lanes));
+  lanes = fold(lanes, shuffle_lanes<2, 3, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7>(lanes, lanes));
+  lanes = fold(lanes, shuffle_lanes<1, 0, 0, 1, 0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7>(lanes, lanes));
   return lanes[0];
 }
 inline u32 least_lane(RowLanes lanes) {
@@ -114,10 +111,10 @@ inline void transpose_lanes(RowLanes (&lanes)[kRowLanes]) {
   auto merge = [](const RowLanes* from, RowLanes* to) {
 #pragma GCC unroll 8
     for (int k = 0; k < 8; ++k) {
-      to[2 * k] = __builtin_shufflevector(from[k], from[k + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
-                                          5, 21, 6, 22, 7, 23);
-      to[2 * k + 1] = __builtin_shufflevector(from[k], from[k + 8], 8, 24, 9, 25, 10, 26, 11, 27,
-                                              12, 28, 13, 29, 14, 30, 15, 31);
+      to[2 * k] = shuffle_lanes<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(
+          from[k], from[k + 8]);
+      to[2 * k + 1] = shuffle_lanes<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(
+          from[k], from[k + 8]);
     }
   };
   merge(lanes, merged);

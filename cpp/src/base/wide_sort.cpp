@@ -185,7 +185,7 @@ COMMITTEE_AVX512 inline void transpose(__m512i (&keys)[R]) {
 
 // At most as many keys as R registers have.
 template <class K, int R>
-COMMITTEE_AVX512 [[gnu::noinline]] void sort_registers(K* keys, std::size_t n) {
+COMMITTEE_AVX512 COMMITTEE_NOINLINE void sort_registers(K* keys, std::size_t n) {
   constexpr int kCount = Keys<K>::kCount;
   const auto left = static_cast<std::ptrdiff_t>(n);
   const __m512i last = Keys<K>::fill(~K{0});

@@ -16,6 +16,6 @@
 #else
 #include <immintrin.h>
 #endif
-#define COMMITTEE_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
-#define COMMITTEE_AVX512 [[gnu::target("bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")]]
+#define COMMITTEE_AVX2 COMMITTEE_TARGET("avx2,bmi,bmi2")
+#define COMMITTEE_AVX512 COMMITTEE_TARGET("bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")
 #endif

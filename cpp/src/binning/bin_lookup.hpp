@@ -48,27 +48,27 @@ std::shared_ptr<BinnedMatrix> allocate_without_columns(
 // An 8 x 8 block of bytes, word r holding row r: afterwards word c holds column c. Joins pairs of
 // rows byte by byte, these pairs by two bytes, and these by four.
 inline void transpose_block(u64* w) {
-  using Words [[gnu::vector_size(16)]] = u64;
-  using Bytes [[gnu::vector_size(16)]] = u8;
-  using Twos [[gnu::vector_size(16)]] = u16;
-  using Fours [[gnu::vector_size(16)]] = u32;
+  using Words COMMITTEE_VECTOR(16) = u64;
+  using Bytes COMMITTEE_VECTOR(16) = u8;
+  using Twos COMMITTEE_VECTOR(16) = u16;
+  using Fours COMMITTEE_VECTOR(16) = u32;
   const auto join = [w](int row) {  // all of rows `row` and `row` + 1
     const Bytes a = std::bit_cast<Bytes>(Words{w[row], 0});
     const Bytes b = std::bit_cast<Bytes>(Words{w[row + 1], 0});
     return std::bit_cast<Twos>(
-        __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+        shuffle_lanes<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b));
   };
   const Twos a = join(0), b = join(2), c = join(4), d = join(6);
   // Columns 0 to 3 and 4 to 7, of four rows.
   const auto low = [](Twos x, Twos y) {
-    return std::bit_cast<Fours>(__builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11));
+    return std::bit_cast<Fours>(shuffle_lanes<0, 8, 1, 9, 2, 10, 3, 11>(x, y));
   };
   const auto high = [](Twos x, Twos y) {
-    return std::bit_cast<Fours>(__builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15));
+    return std::bit_cast<Fours>(shuffle_lanes<4, 12, 5, 13, 6, 14, 7, 15>(x, y));
   };
   const auto put = [w](int column, Fours x, Fours y) {  // two columns each
-    const Fours first = __builtin_shufflevector(x, y, 0, 4, 1, 5);
-    const Fours second = __builtin_shufflevector(x, y, 2, 6, 3, 7);
+    const Fours first = shuffle_lanes<0, 4, 1, 5>(x, y);
+    const Fours second = shuffle_lanes<2, 6, 3, 7>(x, y);
     std::memcpy(w + column, &first, sizeof first);
     std::memcpy(w + column + 2, &second, sizeof second);
   };

@@ -189,7 +189,7 @@ class FullScan {
 
   void add(const T* values, std::size_t n) {
     if (n == 0) return;
-    using Lanes [[gnu::vector_size(16)]] = T;
+    using Lanes COMMITTEE_VECTOR(16) = T;
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     Lanes low[2], high[2];
     for (int k = 0; k < 2; ++k) low[k] = Lanes{} + kInfinity, high[k] = Lanes{} - kInfinity;

@@ -44,7 +44,7 @@ class WholeCounts {
   static constexpr T kShift = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
 
   bool find_range(const T* values, std::size_t n) {
-    using Lanes [[gnu::vector_size(16)]] = T;
+    using Lanes COMMITTEE_VECTOR(16) = T;
     constexpr std::size_t kLanes = 16 / sizeof(T);
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     Lanes low = Lanes{} + kInfinity, high = Lanes{} - kInfinity;

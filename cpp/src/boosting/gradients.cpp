@@ -26,8 +26,8 @@ int count_bits(u64 total) {
   return total <= 1 ? 0 : static_cast<int>(std::bit_width(total - 1));
 }
 
-[[gnu::always_inline]] inline void fix_rows(const double* g, const double* h, std::size_t n,
-                                            const GradientPowers& powers, FixedGradientPair* out) {
+COMMITTEE_INLINE inline void fix_rows(const double* g, const double* h, std::size_t n,
+                                      const GradientPowers& powers, FixedGradientPair* out) {
   const double g_scale = std::ldexp(1.0, kFixedBits - powers.gradient),
                h_scale = std::ldexp(1.0, kFixedBits - powers.hessian);
   if (!h) {
@@ -72,7 +72,7 @@ double find_largest(const double* x, std::size_t n, double found) {
 #if defined(COMMITTEE_AVX512)
   if (may_use(Instructions::avx512)) return find_largest_avx512(x, n, found);
 #endif
-  using Bits [[gnu::vector_size(16)]] = i64;
+  using Bits COMMITTEE_VECTOR(16) = i64;
   constexpr i64 kNoSign = std::numeric_limits<i64>::max();
   const i64 least = std::bit_cast<i64>(found);
   Bits most[4];
@@ -319,8 +319,8 @@ inline i64 pack(i64 gradient, i64 hessian) {
   return static_cast<i64>(static_cast<u64>(gradient) << 32) + hessian;
 }
 
-using Lanes [[gnu::vector_size(16)]] = u32;
-using Halves [[gnu::vector_size(16)]] = i32;
+using Lanes COMMITTEE_VECTOR(16) = u32;
+using Halves COMMITTEE_VECTOR(16) = i32;
 
 #if defined(COMMITTEE_AVX512)
 // As make_plain_words, eight rows at a time: gradients and hessians side by side as they lie there,
@@ -399,8 +399,8 @@ i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u
     Halves first, second;
     std::memcpy(&first, from, sizeof first);
     std::memcpy(&second, from + 2, sizeof second);
-    Halves g = __builtin_shufflevector(first, second, 0, 2, 4, 6),
-           h = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+    Halves g = shuffle_lanes<0, 2, 4, 6>(first, second),
+           h = shuffle_lanes<1, 3, 5, 7>(first, second);
     g = (g + (Halves)(scramble(row, low) & g_mask)) >> gs;
     // One and the same number in all rows is a power of two, of which nothing is cut off.
     if constexpr (!kConstant) h += (Halves)(scramble(row, high) & h_mask);
@@ -411,8 +411,8 @@ i64 make_plain_words(const FixedGradientPair* gradients, const WordPlan& plan, u
       const Lanes packed = ((Lanes)g << 16) + (Lanes)h;
       std::memcpy(to, &packed, sizeof packed);
     } else {
-      first = __builtin_shufflevector(h, g, 0, 4, 1, 5);
-      second = __builtin_shufflevector(h, g, 2, 6, 3, 7);
+      first = shuffle_lanes<0, 4, 1, 5>(h, g);
+      second = shuffle_lanes<2, 6, 3, 7>(h, g);
       std::memcpy(to, &first, sizeof first);
       std::memcpy(to + 2, &second, sizeof second);
     }

@@ -31,8 +31,8 @@ inline u64 load_bins(const u8* at) {
 }
 
 template <std::size_t... kBundle>
-[[gnu::always_inline]] inline void add_columns(u64 bins, i64* histogram, std::size_t step, i64 word,
-                                               std::index_sequence<kBundle...>) {
+COMMITTEE_INLINE inline void add_columns(u64 bins, i64* histogram, std::size_t step, i64 word,
+                                         std::index_sequence<kBundle...>) {
   ((histogram[kBundle * step + (bins >> (8 * kBundle) & 0xFF)] += word), ...);
 }
 
@@ -41,8 +41,7 @@ constexpr std::size_t kFullStep = RecordLayout::find_step(kHistogramBins);
 // The columns of a row, of 256 entries each; each eight are loaded before the entries of the eight
 // before.
 template <std::size_t kBundles>
-[[gnu::always_inline]] inline void add_bundles(const u8* record, u64 bins, i64 word,
-                                               i64* histogram) {
+COMMITTEE_INLINE inline void add_bundles(const u8* record, u64 bins, i64 word, i64* histogram) {
   if constexpr (kBundles >= 8) {
     const u64 next = load_bins(record + 8);  // behind the last column is at least the word
     add_columns(bins, histogram, kFullStep, word, std::make_index_sequence<8>());
@@ -69,14 +68,14 @@ void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_
     u64 bins;
     i64 word;
   };
-  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
+  const auto find_record = [=](std::size_t i) COMMITTEE_INLINE_LAMBDA {
     return records + ((kListed ? std::size_t{listed[i].row} : i) << shift);
   };
-  const auto load_head = [=](std::size_t i) __attribute__((always_inline)) {
+  const auto load_head = [=](std::size_t i) COMMITTEE_INLINE_LAMBDA {
     const u8* const record = find_record(i);
     return Head{record, load_bins(record), load_word<kNarrow>(record + tail)};
   };
-  const auto add_row = [=](const Head& head) __attribute__((always_inline)) {
+  const auto add_row = [=](const Head& head) COMMITTEE_INLINE_LAMBDA {
     const u8* record = head.record;
     u64 bins = head.bins;
     i64* at = histogram;
@@ -94,7 +93,7 @@ void add_rows(const BundleBlock& block, const RowsToAdd& rows, std::size_t step_
   // No row beyond the last is looked at: it may be another thread's.
   for (; kListed && i + kPrefetchAhead < rows.n; ++i) {
     const Head head = next;
-    __builtin_prefetch(find_record(i + kPrefetchAhead));
+    prefetch(find_record(i + kPrefetchAhead));
     next = load_head(i + 1);
     add_row(head);
   }
@@ -118,7 +117,7 @@ void add_rows_unrolled(const BundleBlock& block, const RowsToAdd& rows, std::siz
   const std::size_t n = rows.n - std::min(rows.n, kLeft);
   const u8* const records = block.bytes.data() + rows.begin * kStride;
   const RowItem* const listed = rows.listed;
-  const auto find_record = [=](std::size_t i) __attribute__((always_inline)) {
+  const auto find_record = [=](std::size_t i) COMMITTEE_INLINE_LAMBDA {
     return records + (kListed ? std::size_t{listed[i].row} : i) * kStride;
   };
   if (n > 0) {
@@ -129,7 +128,7 @@ void add_rows_unrolled(const BundleBlock& block, const RowsToAdd& rows, std::siz
       const u8* const own = record;
       const u64 own_first = first;
       const i64 own_word = word;
-      if constexpr (kListed) __builtin_prefetch(find_record(i + kPrefetchAhead));
+      if constexpr (kListed) prefetch(find_record(i + kPrefetchAhead));
       record = find_record(i + 1);
       first = load_bins(record);
       word = load_word<kNarrow>(record + kTail);
@@ -221,7 +220,7 @@ struct BundleRange {
 };
 
 // Two words: what the compiler makes of single ones are single additions.
-using WordPair [[gnu::vector_size(16)]] = i64;
+using WordPair COMMITTEE_VECTOR(16) = i64;
 inline WordPair load_pair(const i64* at) {
   WordPair pair;
   std::memcpy(&pair, at, sizeof pair);
@@ -239,7 +238,7 @@ class RowWords {
   explicit RowWords(const i64* at) : last_(at[kWidth - 1]) {
     for (std::size_t k = 0; k < kWidth / 2; ++k) pairs_[k] = load_pair(at + 2 * k);
   }
-  [[gnu::always_inline]] void add_to(i64* entry) const {
+  COMMITTEE_INLINE void add_to(i64* entry) const {
     for (std::size_t k = 0; k < kWidth / 2; ++k) {
       const WordPair sum = load_pair(entry + 2 * k) + pairs_[k];
       std::memcpy(entry + 2 * k, &sum, sizeof sum);
@@ -264,8 +263,8 @@ void add_vectors(const BundleBlock& block, const RowsToAdd& rows, const BundleRa
   for (std::size_t i = 0; i < rows.n; ++i) {
     if (rows.listed && i + kPrefetchAhead < rows.n) {
       const std::size_t ahead = row_at(i + kPrefetchAhead);
-      __builtin_prefetch(records + ahead * stride);
-      __builtin_prefetch(given.words + ahead * width);
+      prefetch(records + ahead * stride);
+      prefetch(given.words + ahead * width);
     }
     const std::size_t row = row_at(i);
     const u8* const record = records + row * stride;
@@ -286,9 +285,9 @@ struct WideRun {
 // kPairs words two by two, or as many as given where that is zero, and the last word. Not inlined:
 // the loop needs the registers.
 template <std::size_t kPairs>
-[[gnu::noinline]] void add_wide_run(const WideRun& run, const BundleBlock& block,
-                                    const BundleRange& bundles, std::size_t step,
-                                    const Records::Words& given, i64* histogram) {
+COMMITTEE_NOINLINE void add_wide_run(const WideRun& run, const BundleBlock& block,
+                                     const BundleRange& bundles, std::size_t step,
+                                     const Records::Words& given, i64* histogram) {
   const std::size_t width = given.width, stride = block.stride, n_rows = run.n_rows;
   const std::size_t n_words = 2 * (kPairs > 0 ? kPairs : run.n_pairs);
   const std::size_t first = bundles.begin, last = bundles.end, distance = step * width;
@@ -298,8 +297,7 @@ template <std::size_t kPairs>
   i64* const begin = histogram + first * distance;
   const bool rest = n_words < width;  // the last word is not in a pair
   for (std::size_t i = 0; i < n_rows; ++i) {
-    if (i + kPrefetchAhead < n_rows)
-      __builtin_prefetch(records + rows[i + kPrefetchAhead] * stride);
+    if (i + kPrefetchAhead < n_rows) prefetch(records + rows[i + kPrefetchAhead] * stride);
     const u8* const record = records + rows[i] * stride;
     const i64* const words = all + rows[i] * width;
     i64* at = begin;
@@ -392,7 +390,7 @@ void add_slots(const EntrySlots& slots, const RowsToAdd& rows, Add&& add) {
     return rows.listed ? rows.listed[i].row : rows.begin + i;
   };
   for (std::size_t i = 0; i < rows.n; ++i) {
-    if (i + kListsAhead < rows.n) __builtin_prefetch(slots.row(row_at(i + kListsAhead)).data());
+    if (i + kListsAhead < rows.n) prefetch(slots.row(row_at(i + kListsAhead)).data());
     add(row_at(i), slots.row(row_at(i)));
   }
 }

@@ -49,7 +49,7 @@ class LeafBlocks {
         const auto end = static_cast<u32>(n_rows_ * (block + 1) / size_);
         for (LeafList& list : lists) {
           const RowItem* at = list.at;
-          visit(task, list.leaf, [&](auto&& use) __attribute__((always_inline)) {
+          visit(task, list.leaf, [&](auto&& use) COMMITTEE_INLINE_LAMBDA {
             for (; at != list.end && at->row < end; ++at) use(at->row);
           });
           list.at = at;

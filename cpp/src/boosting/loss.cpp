@@ -102,9 +102,9 @@ class ScoreLoss : public Loss {
 // Gradients of n rows of one score; null hessians where all of them are one. `by_lanes`: with wide
 // registers the compiler takes more exponentials at a time than are written out.
 template <class Function>
-[[gnu::always_inline]] inline void fill_gradients(const Function& function, const double* y,
-                                                  const double* f, std::size_t n, double* g,
-                                                  double* h, bool by_lanes) {
+COMMITTEE_INLINE inline void fill_gradients(const Function& function, const double* y,
+                                            const double* f, std::size_t n, double* g, double* h,
+                                            bool by_lanes) {
   if constexpr (Function::kShape.constant_hessian) {
     if (!h) {
       for (std::size_t i = 0; i < n; ++i) g[i] = function.gradients(y[i], f[i]).gradient;
@@ -133,8 +133,8 @@ template <class Function>
 }
 
 template <class Function>
-[[gnu::always_inline]] inline void add_losses(const Function& function, const double* y,
-                                              const double* f, std::size_t n, double* values) {
+COMMITTEE_INLINE inline void add_losses(const Function& function, const double* y, const double* f,
+                                        std::size_t n, double* values) {
   for (std::size_t i = 0; i < n; ++i) values[i] += function.value(y[i], f[i]);
 }
 
@@ -301,7 +301,7 @@ class MulticlassLoss final : public Loss {
   template <class Number>
   void find_row_gradients(const ScoreView& view, std::size_t row, double* g, double* h) const {
     const auto power = [](const Number& x)
-                           __attribute__((always_inline)) { return SoftmaxLoss::power(x); };
+                           COMMITTEE_INLINE_LAMBDA { return SoftmaxLoss::power(x); };
     const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
     const Number y = load_numbers<Number>(view.y + row);
     for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {
@@ -316,7 +316,7 @@ class MulticlassLoss final : public Loss {
   // Losses of a row, or of eight.
   template <class Number>
   void find_row_values(const ScoreView& view, std::size_t row, double* values) const {
-    const auto load = [&](u32 k) __attribute__((always_inline)) {
+    const auto load = [&](u32 k) COMMITTEE_INLINE_LAMBDA {
       return load_numbers<Number>(view.scores + k * view.stride + row);
     };
     Number largest = load(0);
@@ -342,8 +342,7 @@ class MulticlassLoss final : public Loss {
 
   template <class Number>
   void share_rows(const double* scores, std::size_t stride, double* shares) const {
-    const auto power = [](const Number& x)
-                           __attribute__((always_inline)) { return exponential(x); };
+    const auto power = [](const Number& x) COMMITTEE_INLINE_LAMBDA { return exponential(x); };
     const Number factor = 1.0 / sum_powers<Number>(scores, stride, shares, power);
     for (u32 k = 0; k < n_scores_; ++k) {
       double* const at = shares + k * kLossBlock;

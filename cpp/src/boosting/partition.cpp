@@ -105,7 +105,7 @@ COMMITTEE_AVX512 void mark_left(const BinTest& test, std::size_t first, std::siz
                 most = _mm512_set1_epi8(static_cast<char>(test.most));
   for (std::size_t i = 0; i < n; i += 64) {
     const __mmask64 present = n - i < 64 ? ~u64{0} >> (64 - (n - i)) : ~u64{0};
-    __builtin_prefetch(test.column + first + i + kMarkedAhead);  // pages end sooner
+    prefetch(test.column + first + i + kMarkedAhead);  // pages end sooner
     const __m512i bins = _mm512_maskz_loadu_epi8(present, test.column + first + i);
     bits[i / 64] = _mm512_cmple_epu8_mask(_mm512_add_epi8(bins, offset), most);
   }

@@ -9,11 +9,11 @@ namespace committee {
 
 namespace {
 
-using Floats [[gnu::vector_size(16)]] = float;
-using Ints [[gnu::vector_size(16)]] = int;
+using Floats COMMITTEE_VECTOR(16) = float;
+using Ints COMMITTEE_VECTOR(16) = int;
 
 bool any_lane(Ints lanes) {
-  using Pair [[gnu::vector_size(16)]] = i64;
+  using Pair COMMITTEE_VECTOR(16) = i64;
   const Pair pair = (Pair)lanes;
   return (pair[0] | pair[1]) != 0;
 }
@@ -30,8 +30,8 @@ struct EvenHalves {
     Ints low, high;
     std::memcpy(&low, at, sizeof low);
     std::memcpy(&high, at + 2, sizeof high);
-    return {__builtin_convertvector(__builtin_shufflevector(low, high, 1, 3, 5, 7), Floats),
-            __builtin_convertvector(__builtin_shufflevector(low, high, 0, 2, 4, 6), Floats)};
+    return {convert_lanes<Floats>(shuffle_lanes<1, 3, 5, 7>(low, high)),
+            convert_lanes<Floats>(shuffle_lanes<0, 2, 4, 6>(low, high))};
   }
 };
 
@@ -39,17 +39,15 @@ struct UnevenHalves {
   static constexpr bool kCuts = true;
   explicit UnevenHalves(const SumHalves& halves) : where(halves) {}
   FourWords read(const i64* at) const {
-    using Words [[gnu::vector_size(16)]] = u64;
+    using Words COMMITTEE_VECTOR(16) = u64;
     Words low, high;
     std::memcpy(&low, at, sizeof low);
     std::memcpy(&high, at + 2, sizeof high);
-    const Ints hessian =
-        __builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6) & where.hessian_mask;
+    const Ints hessian = shuffle_lanes<0, 2, 4, 6>((Ints)low, (Ints)high) & where.hessian_mask;
     low >>= static_cast<u64>(where.shift);
     high >>= static_cast<u64>(where.shift);
-    return {
-        __builtin_convertvector(__builtin_shufflevector((Ints)low, (Ints)high, 0, 2, 4, 6), Floats),
-        __builtin_convertvector(hessian, Floats)};
+    return {convert_lanes<Floats>(shuffle_lanes<0, 2, 4, 6>((Ints)low, (Ints)high)),
+            convert_lanes<Floats>(hessian)};
   }
   const SumHalves where;
 };

@@ -57,7 +57,7 @@ class BoostingGrower {
  private:
   struct OpenLeaf : GrownLeaf {
     // Not inlined into itself, level by level.
-    [[gnu::noinline]] ~OpenLeaf() = default;
+    COMMITTEE_NOINLINE ~OpenLeaf() = default;
 
     u32 depth = 0;
     u64 key = kRootKey, order = 0;

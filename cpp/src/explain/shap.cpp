@@ -143,8 +143,8 @@ class Walk {
   }
   // Adds scale * the values of one tree to out, [column of the sum][slot]. With a fixed feature it
   // is no player, and all rows know it (`known`) or none does. Compiled once, not for each caller.
-  [[gnu::noinline]] void add_tree(const ShapPlan& plan, double scale, Lane* out,
-                                  u32 fixed = kNoFeature, bool known = false) {
+  COMMITTEE_NOINLINE void add_tree(const ShapPlan& plan, double scale, Lane* out,
+                                   u32 fixed = kNoFeature, bool known = false) {
     polls_.add(static_cast<double>(kRows) * explained_.estimate_work(plan));
     plan_ = &plan;
     points_ = &explained_.points[plan.n_points];
@@ -208,7 +208,7 @@ class Walk {
     const Lane* const from = product(split.level);
     for (std::size_t q = 0; q < plan_->n_points; ++q) {
       const Factor factor = factors(split.level)[q];
-      double* __restrict const to = product(split.level + 1)[q].data();
+      double* COMMITTEE_RESTRICT const to = product(split.level + 1)[q].data();
       for (std::size_t r = 0; r < kRows; ++r) {
         const double a = factor.blend<kRole>(answer[r], before[r]);
         to[r] = from[q][r] * (right ? 1.0 - a : a);
@@ -250,7 +250,7 @@ class Walk {
         const double* const right = rights[q].data() + first;
         const double* const above = products[q].data() + first;
         // Nothing else is written here, and these lie apart from all that is read.
-        double* __restrict const to = belows[q].data() + first;
+        double* COMMITTEE_RESTRICT const to = belows[q].data() + first;
         for (std::size_t i = 0; i < kLanes; ++i) {
           const double on_right = kRight ? right_leaf : right[i];
           const double apart = (kLeft ? left_leaf : left[i]) - on_right;

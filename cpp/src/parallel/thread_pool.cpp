@@ -102,15 +102,6 @@ class SignalsBlocked {
 #endif
 };
 
-// Tells the processor that this thread only waits, so that its neighbour on the core gets on.
-inline void pause_briefly() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Looks at `done` for a short while; whether it came true. The next call of a loop that alternates
 // between short calls and a little work of its own comes sooner than a sleeper wakes up.
 template <class Done>

@@ -12,7 +12,7 @@ namespace committee {
 namespace {
 
 // 16 signed bytes; signed because SSE2 has no unsigned comparison.
-using Bytes [[gnu::vector_size(16)]] = signed char;
+using Bytes COMMITTEE_VECTOR(16) = signed char;
 static_assert(sizeof(Bytes) == 16);
 constexpr int kVectors = static_cast<int>(SplitSequence::kRows / sizeof(Bytes));
 

@@ -169,8 +169,7 @@ struct Unfolded {
   void fetch(Row now) const {
     constexpr std::ptrdiff_t kLine = 64 / sizeof(X);
     const Row next = now + kInFlight * rows.stride;
-    for (std::ptrdiff_t k = 0; k < kInFlight * rows.stride; k += kLine)
-      __builtin_prefetch(next + k);
+    for (std::ptrdiff_t k = 0; k < kInFlight * rows.stride; k += kLine) prefetch(next + k);
   }
   u64 step(u64 at, Row row) const {
     using Wide = decltype(X{} + T{});

@@ -1,5 +1,7 @@
 // The boundaries of a histogram one by one, for any accumulator.
 #pragma once
+#include <bit>
+
 #include "split/histogram.hpp"
 #include "split/split_candidate.hpp"
 
@@ -17,7 +19,7 @@ bool visit_bin_boundaries(const Accumulator& accumulator, const typename Accumul
     left.set(accumulator, pass == 1 ? missing : nullptr);
     u32 previous = kNone;
     for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
       for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
         const Element* cell = hist + static_cast<std::size_t>(bin) * accumulator.cell();
         if (accumulator.is_empty(cell)) continue;

@@ -4,6 +4,7 @@
 // boundary, and only their rows are sorted.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "committee/binning.hpp"
@@ -29,7 +30,7 @@ struct BinSums {
     Element sum[kCell] = {};
     n = 0;
     for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
       for (u32 bin = first; bin < first + 4; ++bin) {
         const Element* cell = hist + bin * kCell;
         bins[n] = static_cast<u8>(bin);

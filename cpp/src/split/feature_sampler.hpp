@@ -23,7 +23,7 @@ class FeatureSampler {
                   order_[n_drawn_ < kFew ? few_[n_drawn_] : more_[n_drawn_ - kFew]]);
     }
   }
-  [[gnu::always_inline]] Index draw() {
+  COMMITTEE_INLINE Index draw() {
     const u32 k = n_drawn_;
     const u32 with = k + scale_below(numbers_.at(Purpose::features, k), n_ - k);
     if constexpr (kRestores) {

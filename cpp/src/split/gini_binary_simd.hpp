@@ -63,9 +63,9 @@ class GiniBinarySimd {
   // Products of two such weights are exact in a float, so an estimate is off by three roundings.
   static constexpr double kMostWeight = 1 << 12;
   static constexpr u32 kGroup = 4;
-  using TwoSums [[gnu::vector_size(16)]] = u64;  // as BinaryAccumulator's cells
-  using Bits [[gnu::vector_size(16)]] = i32;
-  using Four [[gnu::vector_size(16)]] = float;
+  using TwoSums COMMITTEE_VECTOR(16) = u64;  // as BinaryAccumulator's cells
+  using Bits COMMITTEE_VECTOR(16) = i32;
+  using Four COMMITTEE_VECTOR(16) = float;
   struct Feature {
     // Of every bin of the groups that were touched, and what lies left of its upper end.
     alignas(64) u64 sums[kHistogramBins];
@@ -90,9 +90,9 @@ class GiniBinarySimd {
       std::memcpy(&b, cells + 2, sizeof b);
       std::memset(cells, 0, kGroup * sizeof *cells);
       const TwoSums none = {};
-      a += __builtin_shufflevector(none, a, 0, 2);
-      b += __builtin_shufflevector(none, b, 0, 2) + __builtin_shufflevector(a, a, 1, 1);
-      const TwoSums own = __builtin_shufflevector(b, b, 1, 1);
+      a += shuffle_lanes<0, 2>(none, a);
+      b += shuffle_lanes<0, 2>(none, b) + shuffle_lanes<1, 1>(a, a);
+      const TwoSums own = shuffle_lanes<1, 1>(b, b);
       a += before;
       b += before;
       before += own;
@@ -133,8 +133,8 @@ class GiniBinarySimd {
 
   Four estimate_scores(TwoSums a, TwoSums b) const {
     const Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
-    const Four left = __builtin_convertvector(__builtin_shufflevector(x, y, 0, 2, 4, 6), Four);
-    const Four p = __builtin_convertvector(__builtin_shufflevector(x, y, 1, 3, 5, 7), Four);
+    const Four left = convert_lanes<Four>(shuffle_lanes<0, 2, 4, 6>(x, y));
+    const Four p = convert_lanes<Four>(shuffle_lanes<1, 3, 5, 7>(x, y));
     const Four d = p * weight_ - positive_ * left;
     // Where a side is empty d is zero, and zero over the least number is zero.
     return d * d / (left * (weight_ - left) + std::numeric_limits<float>::min());

@@ -1,6 +1,7 @@
 // The scans of Gini over the classes of one output, where no limit forbids a boundary.
 #pragma once
 #include <algorithm>
+#include <bit>
 
 #include "committee/gini_sums.hpp"
 #include "split/histogram.hpp"
@@ -61,7 +62,7 @@ class GiniMulticlass {
       sweep.start(pass == 1 ? missing : nullptr);
       u32 previous = kNone;
       for (u64 groups = hist.touched; groups; groups &= groups - 1) {
-        const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+        const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
         for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
           const Element* cell = hist.cells + static_cast<std::size_t>(bin) * accumulator_.cell();
           if (accumulator_.is_empty(cell)) continue;
@@ -231,7 +232,7 @@ class GiniMulticlass {
     const u32 n_elements = accumulator_.n_elements;
     for (u32 s = 0; s < n_elements; ++s) sum[s] = from ? from[s] : 0;
     for (u64 groups = hist.touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
       if (first > cut) return;
       for (u32 bin = first; bin < first + 4 && bin <= cut; ++bin) {
         const Element* cell = hist.cells + static_cast<std::size_t>(bin) * accumulator_.cell();

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "binning/packed_records.hpp"
 #include "split/accumulators.hpp"
@@ -123,10 +124,10 @@ void with_adder(const Accumulator& accumulator, std::size_t n_features, Run&& ru
 // where that is zero; touched[k] receives the groups of four bins hit. Adder: what adds a row to
 // a cell. Not inlined: it would be compiled again for each of its callers.
 template <int kFeatures, class Adder, class Accumulator>
-[[gnu::noinline]] void fill_features(const Accumulator& accumulator, const RunBytes& bytes,
-                                     std::span<const typename Accumulator::Item> rows,
-                                     std::size_t n_given, typename Accumulator::Element* hist,
-                                     u64* touched) {
+COMMITTEE_NOINLINE void fill_features(const Accumulator& accumulator, const RunBytes& bytes,
+                                      std::span<const typename Accumulator::Item> rows,
+                                      std::size_t n_given, typename Accumulator::Element* hist,
+                                      u64* touched) {
   using Item = typename Accumulator::Item;
   constexpr std::size_t kRoom = kFeatures > 0 ? kFeatures : kBatch;
   const std::size_t n_features = kFeatures > 0 ? kFeatures : n_given;
@@ -139,7 +140,7 @@ template <int kFeatures, class Adder, class Accumulator>
   std::copy_n(bytes.at, kRoom, at);
   auto add_item = [&](const Item item) {
     const std::size_t place = item.row * stride;
-    const auto add_feature = [&](std::size_t k) __attribute__((always_inline)) {
+    const auto add_feature = [&](std::size_t k) COMMITTEE_INLINE_LAMBDA {
       const u32 bin = at[k][place];
       adder.add(hist + k * feature_stride + static_cast<std::size_t>(bin) * cell, item);
       groups[k] |= u64{1} << (bin >> 2);
@@ -156,7 +157,7 @@ template <int kFeatures, class Adder, class Accumulator>
   const std::size_t n = rows.size(), n_ahead = n > kPrefetchAhead ? n - kPrefetchAhead : 0;
   std::size_t i = 0;
   for (; i < n_ahead; ++i) {
-    __builtin_prefetch(at[0] + items[i + kPrefetchAhead].row * stride);
+    prefetch(at[0] + items[i + kPrefetchAhead].row * stride);
     add_item(items[i]);
   }
   for (; i < n; ++i) add_item(items[i]);
@@ -189,7 +190,7 @@ extern template FillTable<MomentAccumulator<true>> list_fills(const MomentAccumu
 template <class Element>
 void clear_touched(Element* hist, u64 touched, u32 cell) {
   for (; touched; touched &= touched - 1) {
-    const std::size_t group = static_cast<std::size_t>(__builtin_ctzll(touched));
+    const std::size_t group = static_cast<std::size_t>(std::countr_zero(touched));
     std::memset(hist + group * 4 * cell, 0, sizeof(Element) * 4 * cell);
   }
 }

@@ -2,6 +2,7 @@
 // without branches, scored in vector loops, and only then looked at for the best.
 #pragma once
 #include <algorithm>
+#include <bit>
 
 #include "committee/entropy_screen.hpp"
 #include "committee/gini_sums.hpp"
@@ -23,7 +24,7 @@ class ListedBoundaries {
     Element sum[kCell] = {};
     u32 n = 0;
     for (u64 groups = touched; groups; groups &= groups - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
       for (u32 bin = first; bin < first + 4; ++bin) {
         const Element* cell = hist + bin * kCell;
         bins_[n] = static_cast<u8>(bin);

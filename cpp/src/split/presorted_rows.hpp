@@ -67,7 +67,7 @@ class ListScan {
   // Features that turn out constant are taken out of `varying`.
   void scan(u64& varying, Candidate& best) {
     for (u64 rest = varying; rest; rest &= rest - 1) {
-      const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
+      const u32 feature = static_cast<u32>(std::countr_zero(rest));
       const u32* list = lists_.list(feature);
       const bool varies = RowLists::bin(list[0]) != RowLists::bin(list[lists_.n - 1]);
       features_[n_features_] = feature;
@@ -95,9 +95,9 @@ class ListScan {
   // Features side by side: a lane each, and the end of a loop is guessed wrong once for all of
   // them.
   static constexpr std::size_t kTogether = 4;
-  using Two [[gnu::vector_size(8)]] = float;
-  using Four [[gnu::vector_size(16)]] = float;
-  using FourBits [[gnu::vector_size(16)]] = i32;
+  using Two COMMITTEE_VECTOR(8) = float;
+  using Four COMMITTEE_VECTOR(16) = float;
+  using FourBits COMMITTEE_VECTOR(16) = i32;
   static constexpr double kMostWeight = 0x1.0p24;  // that floats count exactly
 
   const float* scores_of(std::size_t k) const {
@@ -171,8 +171,8 @@ class ListScan {
       Four a, b;
       std::memcpy(&a, sums + k * kTogether, sizeof a);
       std::memcpy(&b, sums + k * kTogether + 2, sizeof b);
-      const Four distance = __builtin_shufflevector(a, b, 0, 2, 4, 6);
-      const Four left = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+      const Four distance = shuffle_lanes<0, 2, 4, 6>(a, b);
+      const Four left = shuffle_lanes<1, 3, 5, 7>(a, b);
       // Nothing lies left where there is no boundary, and zero over the least number is zero.
       const Four score =
           distance * distance / (left * (weight - left) + std::numeric_limits<float>::min());

@@ -58,8 +58,8 @@ class CriterionFinder final
   }
 
   // Not inlined into scan_run: it would be compiled twice for each criterion.
-  [[gnu::noinline]] bool scan_bins(const Element* hist, u64 touched, const FeatureView& view,
-                                   Candidate& best) override {
+  COMMITTEE_NOINLINE bool scan_bins(const Element* hist, u64 touched, const FeatureView& view,
+                                    Candidate& best) override {
     const Element* missing = hist + static_cast<std::size_t>(kMissingBin) * accumulator_.cell();
     const bool has_missing = (touched >> 63) != 0 && !accumulator_.is_empty(missing);
     if constexpr (Accumulator::kFixedCell > 0) {

@@ -2,6 +2,8 @@
 // error: every way to partition them is scored once, and eight features at a time tell which of the
 // ways they know. Half of the nodes of a full tree of numbers have no more rows than that.
 #pragma once
+#include <bit>
+
 #include "split/presorted_rows.hpp"
 
 namespace committee {
@@ -27,7 +29,7 @@ class FewRowsScan {
  private:
   static_assert(RowLists::kFewRows == 4);
   // A byte a feature.
-  using Lanes [[gnu::vector_size(8)]] = u8;
+  using Lanes COMMITTEE_VECTOR(8) = u8;
   static constexpr std::size_t kMostWords = 8;
 
   // A way is the set of rows on one side, never the one with the last row: which side is the left

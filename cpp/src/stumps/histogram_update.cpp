@@ -20,8 +20,8 @@ inline u64 load_bins(const u8* at) {
 }
 
 template <std::size_t... kColumn>
-[[gnu::always_inline]] inline void add_to_columns(u64 bins, u64 delta, u64* slots,
-                                                  std::index_sequence<kColumn...>) {
+COMMITTEE_INLINE inline void add_to_columns(u64 bins, u64 delta, u64* slots,
+                                            std::index_sequence<kColumn...>) {
   ((slots[kColumn * StumpLayout::kColumnSlots + (bins >> (8 * kColumn) & 0xFF)] += delta), ...);
 }
 
@@ -40,7 +40,7 @@ void add_to_records(const u8* records, std::size_t stride, std::size_t n_eights,
   for (std::size_t j = 0; j < changes.n; ++j) {
     const u8* record = next_record;
     u64 bins = next_bins;
-    __builtin_prefetch(find_record(j + kAhead));
+    prefetch(find_record(j + kAhead));
     next_record = find_record(j + 1);
     next_bins = load_bins(next_record);
     const u64 delta = changes.deltas[j];

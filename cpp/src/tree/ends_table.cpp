@@ -33,7 +33,7 @@ inline float round_down(double value, float) {
 // How many of a group do not exceed a bar. In lanes: GCC 12 adds up comparisons in a loop wrongly.
 template <class Value, u32 kGroup>
 u32 count_up_to(const Value* group, Value bar) {
-  using Lanes [[gnu::vector_size(16)]] = Value;
+  using Lanes COMMITTEE_VECTOR(16) = Value;
   constexpr u32 kLanes = sizeof(Lanes) / sizeof(Value);
   decltype(Lanes{} <= Lanes{}) found{};  // minus one for each
 #pragma GCC unroll 8
@@ -121,8 +121,8 @@ inline void EndsTable::prefetch_ends(const AlignedBuffer<Value>& values,
                                      std::span<const Query> queries) const {
   for (const Query& query : queries) {
     const Value* const first = block(values, query.column);
-    __builtin_prefetch(first + place(query.lo) + kGroup);
-    __builtin_prefetch(first + place(query.hi));
+    prefetch(first + place(query.lo) + kGroup);
+    prefetch(first + place(query.hi));
   }
 }
 
@@ -142,7 +142,7 @@ void EndsTable::answer_in(const AlignedBuffer<Value>& values, std::span<Query> q
     const Value bar = round_down(a + (b - a) * scale_unit(query.number), Value{});
     const u32 group = std::min(count_up_to<Value, kGroup>(first, bar), query.hi / kGroup);
     searches[k] = {first + place(group * kGroup), bar, group};
-    if constexpr (!kIsNear) __builtin_prefetch(searches[k].group);
+    if constexpr (!kIsNear) prefetch(searches[k].group);
   }
   for (std::size_t k = 0; k < queries.size(); ++k) {
     Query& query = queries[k];
@@ -160,13 +160,13 @@ namespace {
 COMMITTEE_AVX512 inline u32 count_up_to_wide(const float* group, float bar) {
   const __m512 values = _mm512_load_ps(group);
   return static_cast<u32>(
-      __builtin_popcount(_mm512_cmp_ps_mask(values, _mm512_set1_ps(bar), _CMP_LE_OQ)));
+      std::popcount(_mm512_cmp_ps_mask(values, _mm512_set1_ps(bar), _CMP_LE_OQ)));
 }
 COMMITTEE_AVX512 inline u32 count_up_to_wide(const double* group, double bar) {
   const __m512d bars = _mm512_set1_pd(bar);
   const u32 low = _mm512_cmp_pd_mask(_mm512_load_pd(group), bars, _CMP_LE_OQ);
   const u32 high = _mm512_cmp_pd_mask(_mm512_load_pd(group + 8), bars, _CMP_LE_OQ);
-  return static_cast<u32>(__builtin_popcount(low | high << 8));
+  return static_cast<u32>(std::popcount(low | high << 8));
 }
 
 // round_down in one instruction.
@@ -195,7 +195,7 @@ void EndsTable::answer_wide(const AlignedBuffer<Value>& values, std::span<Query>
     const u32 group = std::min(count_up_to_wide(first, bars[k]), query.hi / kGroup);
     firsts[k] = group * kGroup;
     groups[k] = first + place(firsts[k]);
-    if constexpr (!kIsNear) __builtin_prefetch(groups[k]);
+    if constexpr (!kIsNear) prefetch(groups[k]);
   }
   for (std::size_t k = 0; k < queries.size(); ++k) {
     Query& query = queries[k];

@@ -25,7 +25,7 @@ class EndsTable {
   // Categories have no ends.
   EndsTable(const std::vector<ColumnBins>& bins, int n_threads);
   // The loads of a later answer.
-  void prefetch(u32 column) const { __builtin_prefetch(bytes_of(column)); }
+  void prefetch_bytes(u32 column) const { prefetch(bytes_of(column)); }
   // Where all that answers read of a column begins.
   const u8* bytes_of(u32 column) const {
     return floats_.empty() ? reinterpret_cast<const u8*>(block(doubles_, column))

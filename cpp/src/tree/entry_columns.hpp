@@ -1,5 +1,7 @@
 // Which columns can vary in a node of a table that is kept as entries.
 #pragma once
+#include <bit>
+
 #include "committee/binning.hpp"
 #include "tree/row_sorting.hpp"
 
@@ -23,7 +25,7 @@ class EntryColumns {
     std::vector<u32> columns;
     for (std::size_t word = 0; word < is_chosen_.size(); ++word)
       for (u64 bits = is_chosen_[word]; bits; bits &= bits - 1)
-        columns.push_back(static_cast<u32>(64 * word) + static_cast<u32>(__builtin_ctzll(bits)));
+        columns.push_back(static_cast<u32>(64 * word) + static_cast<u32>(std::countr_zero(bits)));
     return columns;
   }
   bool is_chosen(u32 column) const { return (is_chosen_[column / 64] >> (column % 64) & 1) != 0; }

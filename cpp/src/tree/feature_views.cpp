@@ -32,7 +32,7 @@ void FeatureViews::draw_columns(WideSampler& sampler, const u32* pool, const u64
   do {
     const u32 at = sampler.draw(), feature = pool ? pool[at] : at;
     if ((may_vary[feature / 64] >> (feature % 64) & 1) == 0) continue;
-    __builtin_prefetch(entries.starts.data() + feature);
+    prefetch(entries.starts.data() + feature);
     drawn.push_back(feature);
     set_priority(feature, sampler.n_drawn());
   } while (!sampler.is_over() && (sampler.n_drawn() < params_.max_features || drawn.empty()));

@@ -42,8 +42,8 @@ class FeatureViews {
     return view;
   }
   // In place: copying what was just written in smaller pieces would wait for the writes.
-  [[gnu::always_inline]] void fill_view(const NodeNumbers& numbers, u32 feature,
-                                        FeatureView& view) const {
+  COMMITTEE_INLINE void fill_view(const NodeNumbers& numbers, u32 feature,
+                                  FeatureView& view) const {
     view.feature = feature;
     view.priority = params_.shuffle_ties && plan_.draws_features
                         ? priorities_[feature]

@@ -86,7 +86,7 @@ BinRange gather_run(const Picker picker, const RecordBlock& block, const RowNumb
   const std::size_t n_ahead = n > kGatherAhead ? n - kGatherAhead : 0;
   std::size_t i = 0;
   for (; i < n_ahead; ++i) {
-    __builtin_prefetch(records + rows[i + kGatherAhead] * stride);
+    prefetch(records + rows[i + kGatherAhead] * stride);
     take(i);
   }
   for (; i < n; ++i) take(i);

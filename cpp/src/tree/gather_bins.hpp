@@ -6,7 +6,7 @@
 namespace committee {
 
 // A lane a feature.
-using BinLanes [[gnu::vector_size(kBatch)]] = u8;
+using BinLanes COMMITTEE_VECTOR(kBatch) = u8;
 
 // The range of the bins of up to kBatch features over some rows. Missing is the largest code; a
 // step up wraps it to zero, so that it does not count as the largest bin.

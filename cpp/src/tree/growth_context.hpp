@@ -63,7 +63,7 @@ struct GrowthContext {
   using Element = typename Accumulator::Element;
   using Item = typename Accumulator::Item;
 
-  [[gnu::cold]] GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
+  COMMITTEE_COLD GrowthContext(const GrowthPlan& grow_plan, Sample<Accumulator>& grow_sample);
   void make_extra_trees_rules();
   // What choose_route refuses for every sample of the accumulator is not compiled for it.
   static constexpr bool may_take(Route route) {

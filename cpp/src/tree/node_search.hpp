@@ -24,7 +24,7 @@ inline constexpr std::size_t kListedShare = 4;
 inline constexpr std::size_t kPollFeatures = 1024;  // so many features of entries may, too
 
 // A lane a feature, wide enough for the weight of some rows.
-using CountLanes [[gnu::vector_size(2 * kBatch)]] = u16;
+using CountLanes COMMITTEE_VECTOR(2 * kBatch) = u16;
 
 // A node's rows and where their bins lie.
 template <class Item>
@@ -49,7 +49,7 @@ class TreeNodeSearch : public FeatureViews {
   using Item = typename Accumulator::Item;
   using Rows = NodeRows<Item>;
 
-  [[gnu::cold]] explicit TreeNodeSearch(const GrowthContext<Accumulator>& context);
+  COMMITTEE_COLD explicit TreeNodeSearch(const GrowthContext<Accumulator>& context);
 
   // Before the scans of a node: its total and the limits of its splits.
   void begin(const Element* total, const NodeLimits& limits) {
@@ -337,7 +337,7 @@ void TreeNodeSearch<Accumulator>::collect_category_cells(u32 feature, const Elem
   const u32 cell = accumulator_.cell();
   cells_.clear();
   for (; touched; touched &= touched - 1) {
-    const u32 first = static_cast<u32>(__builtin_ctzll(touched)) * 4;
+    const u32 first = static_cast<u32>(std::countr_zero(touched)) * 4;
     for (u32 bin = first; bin < first + 4; ++bin) {
       if (bin >= (*data_.bins)[feature].n_bins && bin != kMissingBin) continue;
       const Element* at = hist + static_cast<std::size_t>(bin) * cell;

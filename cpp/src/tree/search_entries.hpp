@@ -1,5 +1,7 @@
 // The search over a table that is kept as entries. Included by tree/builder_search.hpp.
 #pragma once
+#include <bit>
+
 #include "tree/node_search.hpp"
 
 namespace committee {
@@ -28,7 +30,8 @@ u64 TreeNodeSearch<Accumulator>::fill_from_entries(const NodePosition& node, u32
   std::vector<Element>& left_over = rest_;
   left_over = total_;
   for (u64 groups = touched; groups; groups &= groups - 1) {
-    const Element* at = hist_.data() + static_cast<std::size_t>(__builtin_ctzll(groups)) * 4 * cell;
+    const Element* at =
+        hist_.data() + static_cast<std::size_t>(std::countr_zero(groups)) * 4 * cell;
     for (u32 b = 0; b < 4; ++b, at += cell)
       for (u32 k = 0; k < cell; ++k) left_over[k] -= at[k];
   }
@@ -45,7 +48,7 @@ bool TreeNodeSearch<Accumulator>::scan_random_filled(const NodeNumbers& numbers,
   const bool has_missing = !accumulator_.is_empty(cell_of(kMissingBin));
   u32 lo = kNone, hi = kNone;
   for (u64 groups = touched; groups; groups &= groups - 1) {
-    const u32 first = static_cast<u32>(__builtin_ctzll(groups)) * 4;
+    const u32 first = static_cast<u32>(std::countr_zero(groups)) * 4;
     for (u32 bin = first; bin < first + 4 && bin < kMissingBin; ++bin) {
       if (accumulator_.is_empty(cell_of(bin))) continue;
       lo = std::min(lo, bin);
@@ -89,10 +92,10 @@ std::size_t TreeNodeSearch<Accumulator>::scan_entries(const NodePosition& node,
     if (k % kPollFeatures == kPollFeatures - 1) plan_.watch.poll();
     if (k + kAhead < features.size()) {
       const u64 start = entries.starts[features[k + kAhead]];
-      __builtin_prefetch(entries.rows.data() + start);
-      __builtin_prefetch(entries.bins.data() + start);
-      __builtin_prefetch(entries.rest.data() + features[k + kAhead]);
-      __builtin_prefetch(entries.places.data() + features[k + kAhead]);
+      prefetch(entries.rows.data() + start);
+      prefetch(entries.bins.data() + start);
+      prefetch(entries.rest.data() + features[k + kAhead]);
+      prefetch(entries.places.data() + features[k + kAhead]);
     }
     const u32 feature = features[k];
     if (params_.exact) {

@@ -87,10 +87,9 @@ inline void sum_lanes_below(std::span<const BinaryAccumulator::Item> items, u32 
 // A comparison in lanes of 16 bits.
 template <class Mask>
 CountLanes widen(Mask mask) {
-  using Signs [[gnu::vector_size(kBatch)]] = signed char;
-  using WideSigns [[gnu::vector_size(2 * kBatch)]] = short;
-  return reinterpret_cast<CountLanes>(
-      __builtin_convertvector(reinterpret_cast<Signs>(mask), WideSigns));
+  using Signs COMMITTEE_VECTOR(kBatch) = signed char;
+  using WideSigns COMMITTEE_VECTOR(2 * kBatch) = short;
+  return reinterpret_cast<CountLanes>(convert_lanes<WideSigns>(reinterpret_cast<Signs>(mask)));
 }
 
 // Adds what the lanes of each class hold to the cells of the features.
@@ -149,7 +148,7 @@ std::size_t TreeNodeSearch<Accumulator>::scan_random_runs(const NodePosition& no
     const std::size_t end = find_run_end(features, k, few);
     const auto run = features.subspan(k, end - k);
     if (ends_) {
-      for (const u32 feature : run) ends_->prefetch(feature);
+      for (const u32 feature : run) ends_->prefetch_bytes(feature);
     }
     const BinRange range = gather_run_bins(rows_of(node, features[k]), run, cuts_.n_runs);
     list_boundaries(context_.numbers_of(node), node.size(), run, range, cuts_, varies + k);

@@ -19,7 +19,7 @@ class TreeBuilder {
   ~TreeBuilder();
   TreePart grow();
   // The same over rows that lie in blocks elsewhere (tree/builder_blocks.hpp).
-  [[gnu::cold]] TreePart grow_over(RemoteNodes& blocks);
+  COMMITTEE_COLD TreePart grow_over(RemoteNodes& blocks);
   // Of the tree that was grown.
   RouteCounts count_nodes() const;
 
@@ -35,7 +35,7 @@ class TreeBuilder {
   };
 
   // The loop.
-  [[gnu::cold]] Node make_root() const;
+  COMMITTEE_COLD Node make_root() const;
   // Whether the node's subtree is grown by SubtreeBuilder.
   bool is_subtree(const Node& node, bool may_defer) const {
     return context_.takes(Route::subtree) && !may_defer && !context_.fits_dense(node.size()) &&
@@ -48,24 +48,25 @@ class TreeBuilder {
                   bool may_defer);
   void make_children(const Node& node, std::size_t n_left, Node& left, Node& right) const;
   void write_node(Node& node, TreePart& part, Worker& worker);
-  [[gnu::cold]] void grow_deferred(TreePart& part);
+  COMMITTEE_COLD void grow_deferred(TreePart& part);
   void sum_items(const NodePosition& node, Worker& worker) const;
   bool is_left_heavier(const Node& node, std::size_t n_left) const;
   void share_total(const Node& node, Node& smaller, Node& larger, Worker& worker) const;
   void bound_children(const Node& node, Node& left, Node& right) const;
-  [[gnu::cold]] std::shared_ptr<const std::vector<u32>> allowed_features(
+  COMMITTEE_COLD std::shared_ptr<const std::vector<u32>> allowed_features(
       const std::vector<u64>& groups) const;
 
   // Over blocks. Their steps wait for answers: small code, which compiles faster, is as good.
   struct DividedNode;
-  [[gnu::cold]] std::vector<Node> take_batch(NodeQueue<Node>& queue, u32& n_leaves) const;
-  [[gnu::cold]] DividedNode plan_division(Node node, TreePart& part, RemoteNodes& blocks) const;
-  [[gnu::cold]] bool may_divide(u32 depth, const std::vector<Element>& total, Worker& worker) const;
-  [[gnu::cold]] void open_remote(std::vector<Node> nodes, TreePart& part, Worker& worker,
-                                 NodeQueue<Node>& queue, RemoteNodes& blocks);
-  [[gnu::cold]] std::vector<Node> divide_remote(std::vector<Node> batch, TreePart& part,
-                                                Worker& worker, RemoteNodes& blocks);
-  [[gnu::cold]] void close_remote(TreePart& part, RemoteNodes& blocks) const;
+  COMMITTEE_COLD std::vector<Node> take_batch(NodeQueue<Node>& queue, u32& n_leaves) const;
+  COMMITTEE_COLD DividedNode plan_division(Node node, TreePart& part, RemoteNodes& blocks) const;
+  COMMITTEE_COLD bool may_divide(u32 depth, const std::vector<Element>& total,
+                                 Worker& worker) const;
+  COMMITTEE_COLD void open_remote(std::vector<Node> nodes, TreePart& part, Worker& worker,
+                                  NodeQueue<Node>& queue, RemoteNodes& blocks);
+  COMMITTEE_COLD std::vector<Node> divide_remote(std::vector<Node> batch, TreePart& part,
+                                                 Worker& worker, RemoteNodes& blocks);
+  COMMITTEE_COLD void close_remote(TreePart& part, RemoteNodes& blocks) const;
 
   // The search in a node.
   bool find_split(Node& node, Worker& worker);

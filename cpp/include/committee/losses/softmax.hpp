@@ -17,7 +17,7 @@ struct SoftmaxLoss {
   u32 n_classes = 3;
   // e^x, x the distance of a score from the largest one, in the precision of gradients.
   template <class Number>
-  [[gnu::always_inline]] COMMITTEE_HD static Number power(const Number& x) {
+  COMMITTEE_INLINE COMMITTEE_HD static Number power(const Number& x) {
     return fast_exp(take_larger(x, -708.0));
   }
   // p: probability of class k; is_class: one if the row is of it, or else zero.

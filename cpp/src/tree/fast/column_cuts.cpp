@@ -20,7 +20,7 @@ RowLanes mask_first(std::size_t n) {
 }
 
 // The bins of sixteen rows.
-[[gnu::always_inline]] inline RowLanes gather_lanes(const u8* column, const u16* rows) {
+COMMITTEE_INLINE inline RowLanes gather_lanes(const u8* column, const u16* rows) {
   u64 words[2];
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {
@@ -56,9 +56,8 @@ bool may_be_wide() {
 struct ColumnCuts::Plain {
   // The bins of a node's rows, and the smallest and the largest one. Lanes behind the node hold the
   // missing bin, which no cut has on its left.
-  [[gnu::always_inline]] static std::size_t find_ends(const ColumnCuts& cuts,
-                                                      const ColumnNode& node, RowLanes* bins,
-                                                      u32& lo, u32& hi) {
+  COMMITTEE_INLINE static std::size_t find_ends(const ColumnCuts& cuts, const ColumnNode& node,
+                                                RowLanes* bins, u32& lo, u32& hi) {
     const u8* const column = cuts.column_;
     const u16* const rows = cuts.turn_.rows + node.begin;
     const std::size_t last = (node.n_rows - 1) / kRowLanes;
@@ -81,9 +80,9 @@ struct ColumnCuts::Plain {
     return last + 1;
   }
 
-  [[gnu::always_inline]] static void count_left(const ColumnCuts&, const ColumnNode& node,
-                                                const RowLanes* bins, u32 cut, u32& n_left,
-                                                u32& n_positive) {
+  COMMITTEE_INLINE static void count_left(const ColumnCuts&, const ColumnNode& node,
+                                          const RowLanes* bins, u32 cut, u32& n_left,
+                                          u32& n_positive) {
     const RowLanes bar = RowLanes{} + static_cast<u8>(cut);
     const std::size_t positive = node.n_positive / kRowLanes, all = count_vectors(node.n_rows);
     n_positive = count_lanes(bins, positive, bar);

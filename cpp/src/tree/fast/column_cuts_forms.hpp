@@ -8,26 +8,25 @@
 
 namespace committee {
 
-[[gnu::always_inline]] inline void ColumnCuts::prefetch_some() {
+COMMITTEE_INLINE inline void ColumnCuts::prefetch_some() {
   constexpr std::size_t kLine = 64;
   if (coming_ >= n_coming_) return;
-  __builtin_prefetch(coming_column_ + coming_);
-  __builtin_prefetch(coming_column_ + coming_ + kLine);
-  __builtin_prefetch(coming_ends_ + coming_ / 2);
+  prefetch(coming_column_ + coming_);
+  prefetch(coming_column_ + coming_ + kLine);
+  prefetch(coming_ends_ + coming_ / 2);
   coming_ += 2 * kLine;
 }
 
-[[gnu::always_inline]] inline void ColumnCuts::prefetch_rows(const ColumnNode& node) const {
+COMMITTEE_INLINE inline void ColumnCuts::prefetch_rows(const ColumnNode& node) const {
   constexpr std::size_t kMostBytes = 1024, kLine = 64;
   const u16* const rows = turn_.rows + node.begin;
   const std::size_t n_bytes = std::min(node.n_rows * sizeof(u16), kMostBytes);
   for (std::size_t at = 0; at < n_bytes; at += kLine)
-    __builtin_prefetch(reinterpret_cast<const u8*>(rows) + at);
+    prefetch(reinterpret_cast<const u8*>(rows) + at);
 }
 
 template <class Form>
-[[gnu::always_inline]] inline void ColumnCuts::search_in(u32 feature,
-                                                         std::span<const ColumnDraw> draws) {
+COMMITTEE_INLINE inline void ColumnCuts::search_in(u32 feature, std::span<const ColumnDraw> draws) {
   column_ = data_.column(feature);
   while (!draws.empty()) {
     draws = draws.subspan(gather_some<Form>(feature, draws));
@@ -38,8 +37,8 @@ template <class Form>
 
 // The ends of the bins of the first nodes, of some or all; returns how many.
 template <class Form>
-[[gnu::always_inline]] inline std::size_t ColumnCuts::gather_some(
-    u32 feature, std::span<const ColumnDraw> draws) {
+COMMITTEE_INLINE inline std::size_t ColumnCuts::gather_some(u32 feature,
+                                                            std::span<const ColumnDraw> draws) {
   constexpr std::size_t kNodesBefore = 16,
                         kRowsBefore = 8;  // draws that they are prefetched before
   Batch& batch = batch_;
@@ -47,8 +46,7 @@ template <class Form>
   std::size_t k = 0, used = 0;
   for (; k < draws.size() && batch.n < Batch::kMost && used < Batch::kVectors; ++k) {
     prefetch_some();
-    if (k + kNodesBefore < draws.size())
-      __builtin_prefetch(&turn_.nodes[draws[k + kNodesBefore].node]);
+    if (k + kNodesBefore < draws.size()) prefetch(&turn_.nodes[draws[k + kNodesBefore].node]);
     if (k + kRowsBefore < draws.size()) prefetch_rows(turn_.nodes[draws[k + kRowsBefore].node]);
     const ColumnNode& node = turn_.nodes[draws[k].node];
     u32 lo, hi;
@@ -66,7 +64,7 @@ template <class Form>
 // Counts what lies left of the cuts, and gives each to its node if it is the best so far. No
 // branch waits for a score before all are counted.
 template <class Form>
-[[gnu::always_inline]] inline void ColumnCuts::take_cuts(u32 feature) {
+COMMITTEE_INLINE inline void ColumnCuts::take_cuts(u32 feature) {
   const Batch& batch = batch_;
   u32 n_left[Batch::kMost], n_positive[Batch::kMost];
   double scores[Batch::kMost];

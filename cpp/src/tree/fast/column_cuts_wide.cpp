@@ -1,5 +1,6 @@
 // ColumnCuts by AVX-512: sixteen rows are gathered at once, comparisons give the bits of 64, and
 // nodes of many rows are sets, so that their bins are where they are in the column.
+#include <bit>
 #include <utility>
 
 #include "tree/fast/column_cuts.hpp"
@@ -96,16 +97,16 @@ struct ColumnCuts::Wide {
       const std::size_t n_words = cuts.count_set_words();
       for (std::size_t v = 0; v < n_words; ++v) {
         const u64 left = find_left(cuts.column_ + v * kWideRows, set[v], bar);
-        all += static_cast<u64>(__builtin_popcountll(left));
-        positive += static_cast<u64>(__builtin_popcountll(left & set[n_words + v]));
+        all += static_cast<u64>(std::popcount(left));
+        positive += static_cast<u64>(std::popcount(left & set[n_words + v]));
       }
     } else {
       const u8* const bytes = reinterpret_cast<const u8*>(bins);
       for (std::size_t first = 0; first < node.n_rows; first += kWideRows) {
         const u64 left = find_left(bytes + first, first_bits(node.n_rows - first), bar);
         const u64 some = node.n_positive > first ? first_bits(node.n_positive - first) : 0;
-        all += static_cast<u64>(__builtin_popcountll(left));
-        positive += static_cast<u64>(__builtin_popcountll(left & some));
+        all += static_cast<u64>(std::popcount(left));
+        positive += static_cast<u64>(std::popcount(left & some));
       }
     }
     n_left = static_cast<u32>(all);
@@ -137,7 +138,7 @@ namespace {
 // Writes those of sixteen rows that are in a set; returns the end.
 COMMITTEE_AVX512 inline u16* list_rows(__mmask16 set, __m256i rows, u16* to) {
   const __m512i some = _mm512_maskz_compress_epi32(set, _mm512_cvtepu16_epi32(rows));
-  const int n = __builtin_popcount(set);
+  const int n = std::popcount(set);
   const auto own = static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<u32>(n)));
   _mm256_mask_storeu_epi16(to, own, _mm512_cvtepi32_epi16(some));
   return to + n;

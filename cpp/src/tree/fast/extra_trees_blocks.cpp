@@ -63,7 +63,7 @@ void ExtraTreesBlocks::fill(Node<kVectors>& node) {
   for (std::size_t first = 0; first < n; first += kRowLanes) {
     if constexpr (kVectors > 2) {
       for (std::size_t i = first + kRowsAhead; i < std::min(n, first + kRowsAhead + kRowLanes); ++i)
-        __builtin_prefetch(records_.find(own.rows[i]));
+        prefetch(records_.find(own.rows[i]));
     }
     load_columns(records_, own.rows + first, [&](std::size_t feature, RowLanes lanes) {
       own.columns[feature][first / kRowLanes] = lanes;
@@ -119,10 +119,10 @@ void ExtraTreesBlocks::hand_over(const Node<kFrom>& node) {
 
 // A feature that is constant here has all rows on its left: a ratio of zeros, which never wins.
 template <int kVectors>
-[[gnu::always_inline]] inline void ExtraTreesBlocks::look_at(const Node<kVectors>& node,
-                                                             std::span<const u8> features,
-                                                             const NodeNumbers& numbers,
-                                                             BlockBest& best) {
+COMMITTEE_INLINE inline void ExtraTreesBlocks::look_at(const Node<kVectors>& node,
+                                                       std::span<const u8> features,
+                                                       const NodeNumbers& numbers,
+                                                       BlockBest& best) {
   const ExtraTreesBlock<kVectors>& own = block<kVectors>();
   ExtraTreesThresholds cuts;
   for (std::size_t k = 0; k < features.size(); ++k)

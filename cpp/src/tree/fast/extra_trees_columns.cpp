@@ -192,7 +192,7 @@ bool ExtraTreesColumns::is_settled(std::size_t k) const {
 void ExtraTreesColumns::prefetch_splits(std::size_t k) const {
   constexpr std::size_t kBefore = 8;
   if (k + kBefore >= nodes_.size()) return;
-  __builtin_prefetch(&rows_[nodes_[k + kBefore].begin]);
+  prefetch(&rows_[nodes_[k + kBefore].begin]);
 }
 
 // Nodes that have a split are split, others draw again.

@@ -211,7 +211,7 @@ void ExtraTreesLevels::fill_columns(Level& level, RowLanes* columns) const {
     const std::size_t first = v * kRowLanes;
     for (std::size_t i = first + kRowsAhead;
          i < std::min(level.n_rows, first + kRowsAhead + kRowLanes); ++i)
-      __builtin_prefetch(records_.find(rows[i]));
+      prefetch(records_.find(rows[i]));
     load_columns(records_, rows + first, [&](std::size_t feature, RowLanes lanes) {
       columns[feature * level.step + v] = lanes;
     });

@@ -111,8 +111,8 @@ inline constexpr u32 kThresholdsTogether = 8;
 // a time: look(features, numbers) tells whether one has varied so far. Two rows are partitioned by
 // any feature alike: the first that varies is taken.
 template <class Look>
-[[gnu::always_inline]] inline void draw_features(const ExtraTreesRules& rules,
-                                                 const ExtraTreesNode& node, Look&& look) {
+COMMITTEE_INLINE inline void draw_features(const ExtraTreesRules& rules, const ExtraTreesNode& node,
+                                           Look&& look) {
   const NodeNumbers numbers(rules.tree_key, node.key);
   const u32 n_wanted = node.n_rows == 2 ? 1 : rules.n_wanted;
   BlockSampler draw(rules, numbers);
@@ -127,9 +127,9 @@ template <class Look>
 // Splits a node, which becomes its left child; false: it must stay a leaf. look_at(features,
 // numbers, best) looks at some features, partition(left, right) partitions the node's rows.
 template <class Best, class Node, class LookAt, class Partition>
-[[gnu::always_inline]] inline bool split_node(const ExtraTreesRules& rules, CompactTree& tree,
-                                              Node& node, u32 id, Node& right, LookAt&& look_at,
-                                              Partition&& partition) {
+COMMITTEE_INLINE inline bool split_node(const ExtraTreesRules& rules, CompactTree& tree, Node& node,
+                                        u32 id, Node& right, LookAt&& look_at,
+                                        Partition&& partition) {
   Best best;
   draw_features(rules, node, [&](std::span<const u8> features, const NodeNumbers& numbers) {
     look_at(features, numbers, best);
@@ -145,9 +145,9 @@ template <class Best, class Node, class LookAt, class Partition>
 // Grows a subtree depth-first, left before right. hand_over(node) grows the subtree of a node
 // elsewhere or returns false; split(node, id, right) is as split_node.
 template <class Node, class HandOver, class Split>
-[[gnu::always_inline]] inline void grow_depth_first(const ExtraTreesRules& rules, CompactTree& tree,
-                                                    Node node, std::vector<Node>& open,
-                                                    HandOver&& hand_over, Split&& split) {
+COMMITTEE_INLINE inline void grow_depth_first(const ExtraTreesRules& rules, CompactTree& tree,
+                                              Node node, std::vector<Node>& open,
+                                              HandOver&& hand_over, Split&& split) {
   for (open.clear();;) {
     const bool is_leaf = rules.is_leaf(node.n_rows, node.n_positive, node.depth);
     if (is_leaf || !hand_over(node)) {
@@ -173,8 +173,8 @@ struct ExtraTreesThresholds {
   // In steps, each for all features: what a cut costs is mostly the waiting of a step for the one
   // before.
   template <class Keys = PlainKeys>
-  [[gnu::always_inline]] void draw(const ExtraTreesRules& rules, std::span<const u8> features,
-                                   const NodeNumbers& numbers) {
+  COMMITTEE_INLINE void draw(const ExtraTreesRules& rules, std::span<const u8> features,
+                             const NodeNumbers& numbers) {
     const RandomThresholds* columns = rules.table->columns.data();
     const std::size_t n = features.size();
     double thresholds[kThresholdsTogether];
@@ -194,8 +194,8 @@ struct ExtraTreesThresholds {
 
 // The bins of sixteen rows become columns: 16 lanes a feature.
 template <class Store>
-[[gnu::always_inline]] inline void load_columns(const ExtraTreesRecords& records, const u32* rows,
-                                                Store&& store) {
+COMMITTEE_INLINE inline void load_columns(const ExtraTreesRecords& records, const u32* rows,
+                                          Store&& store) {
   for (std::size_t byte = 0; byte < records.stride; byte += kRowLanes) {
     RowLanes lanes[kRowLanes];
 #pragma GCC unroll 16

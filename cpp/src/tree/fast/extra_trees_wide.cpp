@@ -1,5 +1,7 @@
 #include "tree/fast/extra_trees_wide.hpp"
 
+#include <bit>
+
 #include "tree/fast/extra_trees_wide_lanes.hpp"
 #include "tree/fast/wide_keys.hpp"
 
@@ -50,8 +52,8 @@ struct ExtraTreesWide::LookAt {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         const u64 left = find_left(column[v], node.rows[v], cut);
-        n_rows += static_cast<u64>(__builtin_popcountll(left));
-        n_positive += static_cast<u64>(__builtin_popcountll(left & own.positives[v]));
+        n_rows += static_cast<u64>(std::popcount(left));
+        n_positive += static_cast<u64>(std::popcount(left & own.positives[v]));
       }
       best.take(node, {features[k], cuts.cuts[k], static_cast<u32>(n_rows),
                        static_cast<u32>(n_positive)});
@@ -140,7 +142,7 @@ void ExtraTreesWide::fill(Node<kVectors>& node) {
     node.rows[v] = first_rows(here);
     own.positives[v] = read_positives(rows);
     for (std::size_t i = first + kWideRows; i < std::min(n, first + 2 * kWideRows); ++i)
-      __builtin_prefetch(records_.find(own.rows[i]));
+      prefetch(records_.find(own.rows[i]));
     u8* const to = own.columns[0][v];
     constexpr std::size_t kStep = kVectors * kWideRows;
     if (here == 0) continue;

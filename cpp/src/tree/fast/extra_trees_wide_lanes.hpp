@@ -1,6 +1,7 @@
 // What extra-trees do with 64 rows at a time by AVX-512.
 #pragma once
 #include <algorithm>
+#include <bit>
 
 #include "base/x86_vectors.hpp"
 #include "tree/fast/extra_trees_rules.hpp"
@@ -89,7 +90,7 @@ COMMITTEE_AVX512 inline u32* list_rows(u64 set, const u32* rows, u32* to) {
   for (std::size_t group = 0; group < kWideRows; group += kWideGroup) {
     const __mmask16 bits = static_cast<__mmask16>(set >> group);
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(bits, _mm512_loadu_si512(rows + group)));
-    to += __builtin_popcount(bits);
+    to += std::popcount(bits);
   }
   return to;
 }
@@ -141,8 +142,8 @@ COMMITTEE_AVX512 inline void count_left_wide(const RowLanes* const* columns, con
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < kColumns; ++k) {
       const u64 left = find_left(columns[k] + v, rows, bars[k]);
-      all[k] += static_cast<u64>(__builtin_popcountll(left));
-      positive[k] += static_cast<u64>(__builtin_popcountll(left & kept));
+      all[k] += static_cast<u64>(std::popcount(left));
+      positive[k] += static_cast<u64>(std::popcount(left & kept));
     }
   }
   for (std::size_t k = 0; k < kColumns; ++k) {
@@ -157,7 +158,7 @@ COMMITTEE_AVX512 inline void fill_level_wide(const ExtraTreesRecords& records,
                                              std::size_t step, RowLanes* positives) {
   for (std::size_t first = 0; first < rows.size(); first += kWideRows) {
     for (std::size_t i = first + kWideRows; i < std::min(rows.size(), first + 2 * kWideRows); ++i)
-      __builtin_prefetch(records.find(rows[i]));
+      prefetch(records.find(rows[i]));
     const std::size_t v = first / kRowLanes;
     load_columns<4>(records, rows.data() + first, reinterpret_cast<u8*>(columns + v),
                     step * kRowLanes);

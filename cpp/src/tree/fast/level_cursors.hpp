@@ -41,7 +41,7 @@ class LevelCursors {
                         Node<T>* nodes) {
     const u64 leaf = mask_leaf(grown.right);
     const u32 place = take_place(), number = take_number(leaf);
-    __builtin_prefetch(nodes + place + kAhead, 1);
+    prefetch_to_write(nodes + place + kAhead);
     const u32 tag = grown.feature | u32{grown.missing_left} * Node<T>::kMissingLeft;
     const T threshold = static_cast<T>(thresholds[grown.feature][grown.bin]);
     nodes[place] = {choose(leaf, T{0}, threshold), number, choose(leaf, Node<T>::kLeaf, tag)};

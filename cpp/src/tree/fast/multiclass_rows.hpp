@@ -138,7 +138,7 @@ class BlockRows {
                  std::size_t last, Record& missing) {
     constexpr std::size_t kAhead = 16;
     for (std::size_t i = first; i < last; ++i) {
-      if (i + kAhead < items.size()) __builtin_prefetch(records + items[i + kAhead].row * kStride);
+      if (i + kAhead < items.size()) prefetch(records + items[i + kAhead].row * kStride);
       Record record;
       std::memcpy(&record, records + items[i].row * kStride, kStride);
       for (int v = 0; v < kVectors; ++v)

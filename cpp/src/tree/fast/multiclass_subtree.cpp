@@ -1,6 +1,7 @@
 #include "tree/fast/multiclass_subtree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "base/rank_sort.hpp"
@@ -283,7 +284,7 @@ class StridedBlock final : public MulticlassSubtree {
     u32 n = 0;
     Word left{};
     for (; touched; touched &= touched - 1) {
-      const u32 first = static_cast<u32>(__builtin_ctzll(touched)) * 4;
+      const u32 first = static_cast<u32>(std::countr_zero(touched)) * 4;
 #pragma GCC unroll 4
       for (u32 bin = first; bin < first + 4; ++bin) {
         const Word sum = own.sums[0][bin] + own.sums[1][bin];
@@ -317,7 +318,7 @@ class StridedBlock final : public MulticlassSubtree {
       std::memcpy(&estimates, own.estimates + k, sizeof estimates);
       for (u32 found = PackedCountsSimd::find_at_least(estimates, bar); found != 0;
            found &= found - 1) {
-        const u32 at = k + static_cast<u32>(__builtin_ctz(found));
+        const u32 at = k + static_cast<u32>(std::countr_zero(found));
         if (at < n) consider(node, feature, at, best);
       }
     }

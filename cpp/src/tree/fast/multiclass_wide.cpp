@@ -1,5 +1,7 @@
 #include "tree/fast/multiclass_wide.hpp"
 
+#include <bit>
+
 #if defined(COMMITTEE_AVX512)
 namespace committee {
 
@@ -141,7 +143,7 @@ COMMITTEE_AVX512 PartitionProgress MulticlassWide::partition(const ByteSplit& by
     const FourRows ordered = order_rows(rows, set);
     store_rows(ordered, to, progress.n_left);
     store_rows(ordered, to, progress.last - (kAtOnce - 1));
-    const u32 n_left = static_cast<u32>(__builtin_popcount(set));
+    const u32 n_left = static_cast<u32>(std::popcount(set));
     progress.n_left += n_left;
     progress.last -= kAtOnce - n_left;
   }
@@ -157,7 +159,7 @@ COMMITTEE_AVX512 PartitionProgress MulticlassWide::keep_some(const ByteSplit& by
     const FourRows some = load_rows(rows.records, rows.packs, progress.n);
     const u32 set = left.find(some) ^ turned;
     store_rows(order_rows(some, set), rows, progress.n_left);
-    progress.n_left += static_cast<u32>(__builtin_popcount(set));
+    progress.n_left += static_cast<u32>(std::popcount(set));
   }
   return progress;
 }

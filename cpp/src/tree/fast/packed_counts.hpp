@@ -2,6 +2,8 @@
 // by Gini: bytes, where a node weighs at most 255, and lanes of 16 bits, where it weighs at most
 // 65535. Sums of squares then fit 16 and 32 bits.
 #pragma once
+#include <bit>
+
 #include "committee/packed_counts_simd.hpp"
 
 namespace committee {
@@ -47,7 +49,7 @@ inline bool is_nothing(PackedCounts16 word) {
 
 // Whether there is one class, of a word that is not nothing.
 inline bool is_pure(PackedCounts8 word) {
-  return word >> (static_cast<u32>(__builtin_ctzll(word)) & ~7u) <= 255;
+  return word >> (static_cast<u32>(std::countr_zero(word)) & ~7u) <= 255;
 }
 inline bool is_pure(PackedCounts16 word) {
   return PackedCountsSimd::heaviest_class(word) == weigh(word);

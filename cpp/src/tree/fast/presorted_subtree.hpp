@@ -1,6 +1,8 @@
 // Sorted lists of a subtree's rows, one a feature: made once, and partitioned from node to child.
 // See split/presorted_rows.hpp.
 #pragma once
+#include <bit>
+
 #include "split/presorted_rows.hpp"
 #include "tree/node_partition.hpp"
 
@@ -65,7 +67,7 @@ bool PresortedRows<Accumulator>::sort(const NodePosition& node, const u8* record
   const Item* items = context_.items + node.begin;
   varying &= features_;
   for (u64 rest = varying; rest; rest &= rest - 1) {
-    const u32 feature = static_cast<u32>(__builtin_ctzll(rest));
+    const u32 feature = static_cast<u32>(std::countr_zero(rest));
     const u8* bins = records + feature;
     u32 first[kHistogramBins + 1] = {};
     for (std::size_t i = 0; i < n; ++i) ++first[bins[items[i].row * stride_] + 1];
@@ -121,7 +123,7 @@ std::size_t PresortedRows<Accumulator>::partition(const NodePosition& node, cons
   u32 features[64];
   std::size_t n_features = 0;
   for (u64 rest = varying; rest; rest &= rest - 1)
-    features[n_features++] = static_cast<u32>(__builtin_ctzll(rest));
+    features[n_features++] = static_cast<u32>(std::countr_zero(rest));
   for (std::size_t k = 0; k < n_features; k += kListsTogether) {
     const u32* list[kListsTogether];
     u32* partitioned[kListsTogether];

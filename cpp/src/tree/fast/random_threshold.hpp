@@ -16,7 +16,7 @@ inline constexpr u32 kKeysTogether = 16;
 
 // How many of them are less than a key. ExtraTreesWide has a form of its own.
 struct PlainKeys {
-  using KeyLanes [[gnu::vector_size(16)]] = u32;
+  using KeyLanes COMMITTEE_VECTOR(16) = u32;
   static u32 count_less(const u32* keys, u32 key) {
     const KeyLanes bar = KeyLanes{} + key;
     KeyLanes less{};

@@ -336,7 +336,7 @@ void SubtreeBuilder<Accumulator>::copy_records(Node& node) {
   u64 first[kRecordRoom / sizeof(u64)], differ[kRecordRoom / sizeof(u64)] = {};
   std::memcpy(first, record(items[0].row), stride);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kPrefetchAhead < n) __builtin_prefetch(record(items[i + kPrefetchAhead].row));
+    if (i + kPrefetchAhead < n) prefetch(record(items[i + kPrefetchAhead].row));
     const u8* from = record(items[i].row);
     u8* to = copied_.data() + i * stride;
     for (std::size_t k = 0; k < n_words; ++k) {

@@ -12,9 +12,9 @@ constexpr std::size_t kFewFeatures = 3;  // which are looked at one by one
 
 // Adds rows to the sums of up to eight features at once: two 64-bit lanes a vector.
 class LaneSums {
-  using Words [[gnu::vector_size(16)]] = u64;
-  using Signs [[gnu::vector_size(8)]] = signed char;
-  using Halves [[gnu::vector_size(16)]] = short;
+  using Words COMMITTEE_VECTOR(16) = u64;
+  using Signs COMMITTEE_VECTOR(8) = signed char;
+  using Halves COMMITTEE_VECTOR(16) = short;
 
  public:
   LaneSums(std::span<const u8> features, const u32* cuts) {
@@ -30,13 +30,13 @@ class LaneSums {
     u64 picked = 0;
 #pragma GCC unroll 8
     for (u32 k = 0; k < kBatch; ++k) picked |= u64{record[at_[k]]} << (8 * k);
-    const Halves left = __builtin_convertvector(
-        reinterpret_cast<Signs>(std::bit_cast<BinLanes>(picked) <= cuts_), Halves);
+    const Halves left =
+        convert_lanes<Halves>(reinterpret_cast<Signs>(std::bit_cast<BinLanes>(picked) <= cuts_));
     // Each lane of 16 bits four times: all bits of a word, or none.
-    const Words masks[4] = {(Words)__builtin_shufflevector(left, left, 0, 0, 0, 0, 1, 1, 1, 1),
-                            (Words)__builtin_shufflevector(left, left, 2, 2, 2, 2, 3, 3, 3, 3),
-                            (Words)__builtin_shufflevector(left, left, 4, 4, 4, 4, 5, 5, 5, 5),
-                            (Words)__builtin_shufflevector(left, left, 6, 6, 6, 6, 7, 7, 7, 7)};
+    const Words masks[4] = {(Words)shuffle_lanes<0, 0, 0, 0, 1, 1, 1, 1>(left, left),
+                            (Words)shuffle_lanes<2, 2, 2, 2, 3, 3, 3, 3>(left, left),
+                            (Words)shuffle_lanes<4, 4, 4, 4, 5, 5, 5, 5>(left, left),
+                            (Words)shuffle_lanes<6, 6, 6, 6, 7, 7, 7, 7>(left, left)};
     const Words word = Words{} + sums.word, target = Words{} + static_cast<u64>(sums.target);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {

@@ -1,4 +1,6 @@
 // value_cuts.hpp by AVX-512: the sums of eight features are two registers.
+#include <bit>
+
 #include "base/x86_vectors.hpp"
 #include "committee/criteria/squared_error.hpp"
 #include "split/histogram.hpp"
@@ -113,9 +115,9 @@ COMMITTEE_AVX512 void WideCuts<kVectors>::look_at(const ValueQuery& query,
   if (reach == 0) return;
   const double most = _mm512_mask_reduce_max_pd(own, scores);
   reach = _mm512_mask_cmp_pd_mask(own, scores, _mm512_set1_pd(most), _CMP_EQ_OQ);
-  u32 lane = static_cast<u32>(__builtin_ctz(reach));
+  u32 lane = static_cast<u32>(std::countr_zero(reach));
   for (u32 rest = reach & (reach - 1); rest; rest &= rest - 1) {
-    const u32 other = static_cast<u32>(__builtin_ctz(rest));
+    const u32 other = static_cast<u32>(std::countr_zero(rest));
     if (comes_first(query, features[other], features[lane])) lane = other;
   }
   if (most == best.score && !comes_first(query, features[lane], best.feature)) return;

@@ -40,7 +40,7 @@ class ValueRows {
     constexpr std::size_t kAhead = 16, kStride = kVectors * kRowLanes;
     RowLanes missing{};
     for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i + kAhead < items.size()) __builtin_prefetch(records + items[i + kAhead].row * kStride);
+      if (i + kAhead < items.size()) prefetch(records + items[i + kAhead].row * kStride);
       Row& row = rows_[0][i];
       std::memcpy(row.lanes, records + items[i].row * kStride, kStride);
       row.sums = ValueSums::of_row(i, items[i].weight, items[i].wy);
@@ -59,9 +59,7 @@ class ValueRows {
   const ValueLeafRow& leaf_row(const Row& row) const { return leaf_rows_[row.sums.name()]; }
 
   // Of a row that becomes a leaf soon.
-  void prefetch_leaf_row(const Row& row) const {
-    __builtin_prefetch(leaf_rows_.data() + row.sums.name());
-  }
+  void prefetch_leaf_row(const Row& row) const { prefetch(leaf_rows_.data() + row.sums.name()); }
 
   // Partitions the rows, both sides in their old order; n_left of them go left.
   void partition(ValueRange& range, u32 feature, u32 cut, u32 n_left, ValueRange& right) {

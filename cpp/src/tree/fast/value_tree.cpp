@@ -69,8 +69,8 @@ void ValueTree::write(const std::vector<ColumnBins>& bins, TreeStore& store) con
     const u64 leaf = mask_leaf(node.right);
     const u64 sampled = samples ? leaf : 0, weighed = weights ? leaf : 0;
     const auto [place, number] = cursors.write_node(node, thresholds, nodes);
-    __builtin_prefetch(values + (number & leaf) + LevelCursors::kAhead, 1);
-    if (impurity) __builtin_prefetch(impurity + place + LevelCursors::kAhead, 1);
+    prefetch_to_write(values + (number & leaf) + LevelCursors::kAhead);
+    if (impurity) prefetch_to_write(impurity + place + LevelCursors::kAhead);
     *choose(leaf, values + (number & leaf), &unread) = node.value;
     *choose(sampled, samples + (number & sampled), &passed) = node.n_rows;
     *choose(weighed, weights + (number & weighed), &unread) = node.weight;
