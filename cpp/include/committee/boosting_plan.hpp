@@ -33,10 +33,10 @@ struct RoundRows {
 };
 class RowDraws {
  public:
-  RowDraws(std::span<const double> weights, std::size_t n_rows);
+  RowDraws(std::span<const double> weights, std::size_t n_rows, std::vector<u32> groups);
   ~RowDraws();
-  // As Boosting draws them, before tree number `tree`: a share of all rows; by the sizes of their
-  // gradients.
+  // As Boosting draws them, before tree number `tree`: a share of all rows, or of their groups; by
+  // the sizes of their gradients.
   RoundRows draw(const BoostingParams& params, u64 tree) const;
   RoundRows draw_by_gradient(std::span<const double> sizes, const BoostingParams& params,
                              u64 tree) const;

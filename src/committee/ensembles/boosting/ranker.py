@@ -51,6 +51,7 @@ from committee.ensembles.boosting.queries import (
     count_queries,
     hold_out_queries,
     read_queries,
+    number_queries,
     split_query_folds,
 )
 from committee.ensembles.boosting.ranking_loss import RankingLoss
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.scorer import BoostingScorer
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.params import ClassWeight
-    from committee.typing import BoolArray, FloatArray, Task
+    from committee.typing import BoolArray, FloatArray, IndexArray, Task
 
 __all__ = ["GradientBoostingRanker"]
 
@@ -111,7 +112,12 @@ class GradientBoostingRanker(BaseGradientBoosting):
     the shares of its gains 2^y - 1 [Cao2007, Bruch2019].
 
     Rows of a query need not be adjacent. ``qid`` is requested by metadata routing, so that the ranker works in
-    pipelines, `GridSearchCV` and `cross_validate`. Rows are held out for early stopping by whole queries.
+    pipelines, `GridSearchCV` and `cross_validate`.
+
+    Rows are held out for early stopping by whole queries, and so they are drawn with ``subsample`` below 1: each round
+    takes that share of the queries, without replacement, and those left out are out of bag. With fewer than five
+    queries both are by rows. NDCG says little of the queries out of bag, most of which earlier rounds have seen:
+    ``early_stopping="oob"`` goes by the loss of the pairs with ``lambdarank``.
 
     Attributes
     ----------
@@ -127,6 +133,11 @@ class GradientBoostingRanker(BaseGradientBoosting):
         Loss of the training rows after each round: the mean over queries; of ``lambdarank`` 1 - NDCG of the first
         ``truncation_level`` places.
     validation_score_ : ndarray
+    oob_improvement_, oob_scores_ : ndarray
+        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag queries, and their loss
+        after it, on the scale of ``train_score_``.
+    oob_score_ : float
+        The last of ``oob_scores_``. Rounds of a warm start that had no such queries count as zero.
         Score of the queries held out before the first and after each round, larger for better.
     evals_result_ : dict
         For each table of ``eval_set`` and each metric the values after each round.
@@ -354,6 +365,9 @@ class GradientBoostingRanker(BaseGradientBoosting):
         self,
         X: Any,
         y: ArrayLike,
+    def _number_groups(self, dataset: Dataset) -> IndexArray | None:
+        return number_queries(dataset)
+
         sample_weight: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
