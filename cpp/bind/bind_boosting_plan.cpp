@@ -90,6 +90,13 @@ void bind_row_draws(nb::module_& m) {
 
 void bind_leaf_values(nb::module_& m) {
   m.def(
+      "fix_row_weights",
+      [](const Vector<double>& weights) {
+        if (weights.shape(0) == 0) throw nb::value_error("there must be a row at least");
+        return own_array<u32>(fix_row_weights(view_vector(weights)));
+      },
+      "weights"_a, "Row weights in units, as a fit counts them; empty: all one.");
+  m.def(
       "renew_leaf_values",
       [](const Loss& loss, u32 score, const Vector<double>& y, const Vector<double>& scores,
          const Vector<u32>& weights, const Vector<u32>& rows, const Vector<u32>& leaves,

@@ -23,6 +23,8 @@ struct BoostingPlan {
 };
 BoostingPlan plan_boosting(const BinnedMatrix& data, std::span<const double> weights,
                            const Loss& loss, const BoostingParams& params);
+// Row weights in units, as a fit counts them; none of them zero that is positive.
+std::vector<u32> fix_row_weights(std::span<const double> weights);
 // The rows of a round, and how its words are made where their weights are those of the draw.
 struct RoundRows {
   std::vector<u32> sample, held_out;

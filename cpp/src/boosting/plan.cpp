@@ -95,10 +95,15 @@ BoostingPlan plan_boosting(const BinnedMatrix& data, std::span<const double> wei
   return plan;
 }
 
+std::vector<u32> fix_row_weights(std::span<const double> weights) {
+  return RowWeights(weights, weights.size()).values;
+}
+
 struct RowDraws::State {
   std::vector<double> given;
   std::size_t n_rows;
   RowWeights weights;
+  std::vector<u32> groups;
 };
 
 RowDraws::RowDraws(std::span<const double> weights, std::size_t n_rows, std::vector<u32> groups)
@@ -106,7 +111,6 @@ RowDraws::RowDraws(std::span<const double> weights, std::size_t n_rows, std::vec
                        n_rows,
                        RowWeights(weights, n_rows),
                        std::move(groups)}) {}
-  std::vector<u32> groups;
 
 RowDraws::~RowDraws() = default;
 
