@@ -248,6 +248,13 @@ nb::tuple boost_measured(Boosting& self, std::size_t n_rounds, bool out_of_bag) 
 void bind_rounds(nb::class_<Boosting>& c) {
   c.def("skip_trees", &Boosting::skip_trees, nb::arg("n_trees"),
         "Continue the random keys of a fit that has grown so many trees already (warm start).");
+  c.def(
+      "draw_groups",
+      [](Boosting& self, const std::optional<Vector<u32>>& groups) {
+        self.draw_groups(read_groups(groups, self.n_rows()));
+      },
+      nb::arg("groups").none(),
+      "Let draw_rows take groups of rows as a whole or leave them out: the number of each row's.");
   c.def("draw_rows", &Boosting::draw_rows, nb::call_guard<nb::gil_scoped_release>(),
         "Draw the rows that grow the trees of this round (subsample < 1).");
   c.def(

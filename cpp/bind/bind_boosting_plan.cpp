@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "boosting_checks.hpp"
 #include "bound_trees.hpp"
 #include "committee/boosting_plan.hpp"
 
@@ -63,15 +64,16 @@ void bind_row_draws(nb::module_& m) {
   nb::class_<RowDraws>(m, "RowDraws", "Draws the rows of rounds as Boosting does.")
       .def(
           "__init__",
-          [](RowDraws* self, const std::optional<Vector<double>>& weights, std::size_t n_rows) {
+          [](RowDraws* self, const std::optional<Vector<double>>& weights, std::size_t n_rows,
+             const std::optional<Vector<u32>>& groups) {
             if (weights && weights->shape(0) != n_rows)
               throw nb::value_error("a weight for each row is needed");
-            new (self)
-                RowDraws(weights ? view_vector(*weights) : std::span<const double>(), n_rows);
+            new (self) RowDraws(weights ? view_vector(*weights) : std::span<const double>(), n_rows,
+                                read_groups(groups, n_rows));
           },
-          "weights"_a.none(), "n_rows"_a)
+          "weights"_a.none(), "n_rows"_a, "groups"_a = nb::none())
       .def("draw", &RowDraws::draw, "params"_a, "tree"_a, nb::call_guard<nb::gil_scoped_release>(),
-           "A share of the rows, before tree number `tree`.")
+           "A share of the rows, or of their groups, before tree number `tree`.")
       .def(
           "draw_by_gradient",
           [](const RowDraws& self, const Vector<double>& sizes, const BoostingParams& params,
@@ -87,6 +89,13 @@ void bind_row_draws(nb::module_& m) {
 }
 
 void bind_leaf_values(nb::module_& m) {
+  m.def(
+      "fix_row_weights",
+      [](const Vector<double>& weights) {
+        if (weights.shape(0) == 0) throw nb::value_error("there must be a row at least");
+        return own_array<u32>(fix_row_weights(view_vector(weights)));
+      },
+      "weights"_a, "Row weights in units, as a fit counts them; empty: all one.");
   m.def(
       "renew_leaf_values",
       [](const Loss& loss, u32 score, const Vector<double>& y, const Vector<double>& scores,

@@ -1,6 +1,9 @@
 // Checks of what a boosted fit is given.
 #pragma once
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "arrays.hpp"
@@ -23,6 +26,16 @@ inline std::unique_ptr<Loss> make_checked_loss(const std::string& name, double p
                                                u32 n_scores, const std::vector<double>& levels) {
   if (n_scores == 0) throw nb::value_error("there must be one score at least");
   return make_loss(name, parameter, n_scores, levels);
+}
+
+// The number of each row's group, from 0 on; none: rows are drawn by themselves.
+inline std::vector<u32> read_groups(const std::optional<Vector<u32>>& groups, std::size_t n_rows) {
+  if (!groups) return {};
+  if (groups->shape(0) != n_rows) throw nb::value_error("a group for each row is needed");
+  const std::span<const u32> numbers = view_vector(*groups);
+  if (std::any_of(numbers.begin(), numbers.end(), [&](u32 group) { return group >= n_rows; }))
+    throw nb::value_error("groups must be numbers from 0 on, below that of the rows");
+  return {numbers.begin(), numbers.end()};
 }
 
 inline void check_params(const BoostingParams& params, std::size_t n_rows, std::size_t n_cols) {

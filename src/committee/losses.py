@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import nan
+from math import inf, nan
 from typing import ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
@@ -19,6 +19,7 @@ from committee.exceptions import DataError
 from committee.typing import FloatArray
 
 __all__ = [
+    "LeafRenewal",
     "LossFunction",
     "LossLink",
     "LossTraits",
@@ -59,6 +60,8 @@ class LossTraits:
         Whether the loss changes from round to round, so that its values in different rounds cannot be compared.
     takes_newton_steps : bool
         Whether leaf values are sums of gradients over sums of hessians.
+    largest_step : float
+        What these are held within, before the learning rate.
     """
 
     link: LossLink = "identity"
@@ -67,6 +70,7 @@ class LossTraits:
     takes_levels: bool = False
     is_adaptive: bool = False
     takes_newton_steps: bool = True
+    largest_step: float = inf
 
 
 _LN_2 = 0.6931471805599453
@@ -110,6 +114,7 @@ def describe_loss(name: str) -> LossTraits:
         link=cast("LossLink", info.link),
         target_range=cast("TargetRange", "classes" if is_class else info.target_range),
         takes_newton_steps=info.takes_newton_steps,
+        largest_step=info.largest_step,
         **_OPTIONS.get(name, {}),
     )
 
@@ -210,6 +215,59 @@ class LossFunction:
             raise DataError(f"loss='{self.name}' requires non-negative y and sum(y) > 0.")
         if allowed == "positive" and (values <= 0.0).any():
             raise DataError(f"loss='{self.name}' requires strictly positive y.")
+
+
+class LeafRenewal:
+    """Values of leaves that are no Newton steps: quantiles of the residuals of their rows, or Huber's rule.
+
+    Parameters
+    ----------
+    loss : LossFunction
+        One whose traits say so.
+    y : ndarray
+        The target of all rows; outputs one after another.
+    weights : ndarray of shape (n_rows,) or None
+        As how many rows each row counts.
+
+    Examples
+    --------
+    >>> renewal = LeafRenewal(LossFunction("absolute_error"), np.array([1.0, 2.0, 6.0, 8.0]), None)
+    >>> renewal.find_values(0, np.zeros((4, 1)), np.array([0, 0, 0, 2]), 3).tolist()
+    [2.0, 0.0, 8.0]
+    """
+
+    def __init__(self, loss: LossFunction, y: NDArray[np.float64], weights: FloatArray | None) -> None:
+        # An object of its own: Huber's loss learns from the rows where it turns linear.
+        self._loss = _core.Loss.make(loss.name, loss.parameter, loss.n_scores, list(loss.levels))
+        self._y = loss.lay_out(y).reshape(loss.n_scores, -1)
+        none = np.empty(0, np.uint32)
+        self._weights = none if weights is None else _core.fix_row_weights(weights)
+        self._present = none if weights is None else np.flatnonzero(weights > 0.0).astype(np.uint32)
+
+    def adapt(self, scores: FloatArray) -> None:
+        """What the loss learns before a round, from scores of shape (n_rows, n_scores)."""
+        self._loss.adapt(self._y.ravel(), np.asfortranarray(scores), self._weights)
+
+    def find_values(
+        self, score: int, scores: FloatArray, leaves: NDArray[np.intp], n_leaves: int, n_jobs: int = 1
+    ) -> FloatArray:
+        """The values of the leaves of a tree, before the learning rate; zero where a leaf has no row.
+
+        Parameters
+        ----------
+        score : int
+            That the tree adds to.
+        scores : ndarray of shape (n_rows, n_scores)
+            So far.
+        leaves : ndarray of shape (n_rows,)
+            The leaf of each row, from 0 on.
+        n_leaves, n_jobs : int
+            How many there are; threads.
+        """
+        y, own, numbers = self._y[score], np.ascontiguousarray(scores[:, score]), leaves.astype(np.uint32)
+        return np.asarray(
+            _core.renew_leaf_values(self._loss, score, y, own, self._weights, self._present, numbers, n_leaves, n_jobs)
+        )
 
 
 # --- the engine's exponentials -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from committee import _core
 from committee.losses import LossFunction
 from tests.naive import boosting as naive
+from tests.naive.randomness import draw_whole_groups
 
 
 def bin_table(X: NDArray[Any], weights: NDArray[Any] | None = None, levels: list[int] | None = None) -> Any:
@@ -301,6 +302,44 @@ def test_held_out_rows_follow_the_tree() -> None:
         assert len(state.held_out_rows) == 500
     assert np.mean(losses) > 0.0
     assert np.isnan(start(X, y).measure_held_out_loss())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_are_drawn_as_a_whole(weighted: bool, n_jobs: int) -> None:
+    X, y = draw_table(900, 21)
+    rng = np.random.default_rng(4)
+    groups = rng.integers(0, 40, 900).astype(np.uint32)
+    weights = np.where(groups % 5 == 0, 0.0, rng.integers(0, 3, 900)) if weighted else None
+    state = start(X, y, weights=weights, subsample=0.6, seed=7, n_jobs=n_jobs)
+    state.draw_groups(groups)
+    draws = _core.RowDraws(weights, 900, groups)
+    present = np.ones(900) if weights is None else weights
+    for tree in range(6):
+        state.draw_rows()
+        drawn = draw_whole_groups(groups.tolist(), present.tolist(), 0.6, 7, tree)
+        is_drawn = np.isin(groups, list(drawn))
+        np.testing.assert_array_equal(state.held_out_rows, np.flatnonzero(~is_drawn & (present > 0)))
+        found = draws.draw(state.params, tree)
+        np.testing.assert_array_equal(found.sample, np.flatnonzero(is_drawn & (present > 0)))
+        np.testing.assert_array_equal(found.held_out, state.held_out_rows)
+        state.compute_gradients()
+        state.grow_trees()
+    state.draw_groups(None)
+    alone = start(X, y, weights=weights, subsample=0.6, seed=7, n_jobs=n_jobs)
+    alone.skip_trees(6)
+    for one in (state, alone):
+        one.draw_rows()
+    np.testing.assert_array_equal(state.held_out_rows, alone.held_out_rows)
+
+
+def test_groups_that_are_none_are_refused() -> None:
+    X, y = draw_table(50, 22)
+    state = start(X, y)
+    with pytest.raises(ValueError, match="a group for each row"):
+        state.draw_groups(np.zeros(49, np.uint32))
+    with pytest.raises(ValueError, match="below that of the rows"):
+        _core.RowDraws(None, 50, np.full(50, 50, np.uint32))
 
 
 def test_sampling_by_gradients_keeps_the_large_ones() -> None:

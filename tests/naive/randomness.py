@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 ALL = 2**64 - 1
 ROOT_KEY = 1
-FEATURES, THRESHOLD, TIE = 2, 3, 6
+BOOTSTRAP, FEATURES, THRESHOLD, TIE, SUBSAMPLE = 1, 2, 3, 6, 8
 
 
 def mix_bits(x: int) -> int:
@@ -57,3 +57,14 @@ class NodeNumbers:
 def draw_stream(number: int, n: int) -> list[int]:
     """Numbers that follow from one."""
     return [mix_bits((number + k * 0xD1342543DE82EF95) & ALL) for k in range(n)]
+
+
+def draw_whole_groups(groups: list[int], weights: list[float], share: float, seed: int, tree: int) -> set[int]:
+    """The groups that grow a boosted tree: a share of those with a row of positive weight, without replacement."""
+    present = sorted({group for group, weight in zip(groups, weights, strict=True) if weight > 0.0})
+    n_drawn = max(1, int(share * len(present)))
+    key = combine_keys(combine_keys(combine_keys(combine_keys(seed, SUBSAMPLE), tree), 0), BOOTSTRAP)
+    for k, number in enumerate(draw_stream(key, n_drawn)):
+        other = k + scale_below(number, len(present) - k)
+        present[k], present[other] = present[other], present[k]
+    return set(present[:n_drawn])

@@ -59,6 +59,10 @@ class Boosting {
   // Boosting whose fit is continued.
   void skip_trees(u64 n_trees);
 
+  // From now on draw_rows takes groups of rows as a whole, each with the same chance, or leaves
+  // them out: groups[row] is the number of a row's group. Empty: every row by itself.
+  void draw_groups(std::vector<u32> groups);
+
   // A round.
   void draw_rows();
   void compute_gradients();

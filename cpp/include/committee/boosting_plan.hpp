@@ -23,6 +23,8 @@ struct BoostingPlan {
 };
 BoostingPlan plan_boosting(const BinnedMatrix& data, std::span<const double> weights,
                            const Loss& loss, const BoostingParams& params);
+// Row weights in units, as a fit counts them; none of them zero that is positive.
+std::vector<u32> fix_row_weights(std::span<const double> weights);
 // The rows of a round, and how its words are made where their weights are those of the draw.
 struct RoundRows {
   std::vector<u32> sample, held_out;
@@ -33,10 +35,10 @@ struct RoundRows {
 };
 class RowDraws {
  public:
-  RowDraws(std::span<const double> weights, std::size_t n_rows);
+  RowDraws(std::span<const double> weights, std::size_t n_rows, std::vector<u32> groups);
   ~RowDraws();
-  // As Boosting draws them, before tree number `tree`: a share of all rows; by the sizes of their
-  // gradients.
+  // As Boosting draws them, before tree number `tree`: a share of all rows, or of their groups; by
+  // the sizes of their gradients.
   RoundRows draw(const BoostingParams& params, u64 tree) const;
   RoundRows draw_by_gradient(std::span<const double> sizes, const BoostingParams& params,
                              u64 tree) const;

@@ -88,6 +88,7 @@ struct Boosting::State {
   std::vector<double> gains;  // per feature, of all trees
   std::vector<u64> n_splits;
   std::vector<u32> held_out;
+  std::vector<u32> groups;  // of the rows that are drawn together
   RowDrawsAhead draws;
   bool gradients_given = false;                   // those of this round are the caller's
   bool gradients_due = false;                     // they are found where the trees grow
@@ -170,12 +171,17 @@ void Boosting::skip_trees(u64 n_trees) {
   state_->n_grown += n_trees;
 }
 
+void Boosting::draw_groups(std::vector<u32> groups) {
+  state_->groups = std::move(groups);
+  state_->draws = {};
+}
+
 void Boosting::draw_rows() {
   State& s = *state_;
   if (!(s.params.subsample < 1.0)) return;
   const u64 n_trees = s.params.vector_leaves ? 1 : s.loss->n_scores();
-  RowSample drawn =
-      s.draws.take(s.input.weights, s.weights, n_rows(), s.params, s.n_grown, n_trees, s.n_threads);
+  const RowPool pool{s.input.weights, s.weights, n_rows(), s.groups};
+  RowSample drawn = s.draws.take(pool, s.params, s.n_grown, n_trees, s.n_threads);
   s.held_out = std::move(drawn.held_out);
   s.rows->choose_rows(std::move(drawn.sample), s.held_out);
 }

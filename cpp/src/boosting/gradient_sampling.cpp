@@ -14,23 +14,38 @@ namespace {
 constexpr std::size_t kMostDrawing = std::size_t{64} << 20, kDrawingRow = 12;
 constexpr std::size_t kListedRows = 1 << 14;  // of a task, a multiple of 64
 
-RowSampling plan_draw(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-                      const BoostingParams& params) {
+// Of the rows, or of the groups.
+RowSampling plan_draw(const RowPool& pool, const BoostingParams& params) {
   RowSampling sampling;
   sampling.replace = false;
-  sampling.weights.assign(given.begin(), given.end());
-  const auto there = static_cast<double>(
-      weights.values.empty() ? n_rows
-                             : n_rows - static_cast<std::size_t>(std::count(
-                                            weights.values.begin(), weights.values.end(), 0u)));
-  sampling.n_draws = static_cast<u32>(std::max(1.0, std::floor(params.subsample * there)));
+  std::size_t n_there = pool.n_rows;
+  if (!pool.groups.empty()) {
+    sampling.weights.assign(*std::max_element(pool.groups.begin(), pool.groups.end()) + 1, 0.0);
+    for (std::size_t row = 0; row < pool.n_rows; ++row)
+      if (pool.weights[row] > 0) sampling.weights[pool.groups[row]] = 1.0;
+    n_there =
+        static_cast<std::size_t>(std::count(sampling.weights.begin(), sampling.weights.end(), 1.0));
+  } else {
+    const std::vector<u32>& weights = pool.weights.values;
+    sampling.weights.assign(pool.given.begin(), pool.given.end());
+    n_there -= static_cast<std::size_t>(std::count(weights.begin(), weights.end(), 0u));
+  }
+  sampling.n_draws =
+      static_cast<u32>(std::max(1.0, std::floor(params.subsample * static_cast<double>(n_there))));
   return sampling;
 }
 
-void draw_round(const RowSampling& sampling, const BoostingParams& params, u64 tree,
-                std::span<u32> counts) {
+// counts[row] > 0: the row is drawn.
+std::vector<u32> draw_round(const RowSampling& sampling, const RowPool& pool,
+                            const BoostingParams& params, u64 tree) {
+  std::vector<u32> counts(pool.groups.empty() ? pool.n_rows : sampling.weights.size());
   draw_rows(sampling, combine_keys(params.seed, static_cast<u64>(Purpose::subsample)), tree,
             counts);
+  if (pool.groups.empty()) return counts;
+  std::vector<u32> of_rows(pool.n_rows);
+  for (std::size_t row = 0; row < pool.n_rows; ++row)
+    of_rows[row] = pool.weights[row] > 0 ? counts[pool.groups[row]] : 0;
+  return of_rows;
 }
 
 // Both lists, block by block: counted first, then written.
@@ -77,48 +92,44 @@ RowSample list_drawn(std::span<const u64> bits, const RowWeights& weights, std::
 
 }  // namespace
 
-RowSample RowDrawsAhead::take(std::span<const double> given, const RowWeights& weights,
-                              std::size_t n_rows, const BoostingParams& params, u64 tree,
+RowSample RowDrawsAhead::take(const RowPool& pool, const BoostingParams& params, u64 tree,
                               u64 n_trees, int n_threads) {
-  if (n_threads == 1) return sample_rows(given, weights, n_rows, params, tree);
+  if (n_threads == 1) return sample_rows(pool, params, tree);
   const bool same = subsample_ == params.subsample && seed_ == params.seed;
   if (!same || draws_.empty() || draws_.front().tree != tree) {
     draws_.clear();
     subsample_ = params.subsample;
     seed_ = params.seed;
     // Twice as many each time: a fit of a few rounds makes few in vain.
-    const std::size_t most = std::max<std::size_t>(1, kMostDrawing / (kDrawingRow * n_rows));
+    const std::size_t most = std::max<std::size_t>(1, kMostDrawing / (kDrawingRow * pool.n_rows));
     n_ahead_ = std::min({2 * n_ahead_, most, static_cast<std::size_t>(n_threads)});
     for (std::size_t k = 0; k < n_ahead_; ++k) draws_.push_back({tree + k * n_trees, {}});
-    draw(given, weights, n_rows, params, n_threads);
+    draw(pool, params, n_threads);
   }
-  RowSample drawn = list_drawn(draws_.front().bits, weights, n_rows, n_threads);
+  RowSample drawn = list_drawn(draws_.front().bits, pool.weights, pool.n_rows, n_threads);
   draws_.erase(draws_.begin());
   return drawn;
 }
 
-void RowDrawsAhead::draw(std::span<const double> given, const RowWeights& weights,
-                         std::size_t n_rows, const BoostingParams& params, int n_threads) {
-  const RowSampling sampling = plan_draw(given, weights, n_rows, params);
+void RowDrawsAhead::draw(const RowPool& pool, const BoostingParams& params, int n_threads) {
+  const RowSampling sampling = plan_draw(pool, params);
   parallel_for(draws_.size(), n_threads, [&](std::size_t k) {
-    std::vector<u32> counts(n_rows);
-    draw_round(sampling, params, draws_[k].tree, counts);
-    draws_[k].bits.assign((n_rows + 63) / 64, 0);
-    for (std::size_t row = 0; row < n_rows; ++row)
+    const std::vector<u32> counts = draw_round(sampling, pool, params, draws_[k].tree);
+    draws_[k].bits.assign((pool.n_rows + 63) / 64, 0);
+    for (std::size_t row = 0; row < pool.n_rows; ++row)
       draws_[k].bits[row / 64] |= u64{counts[row] > 0} << (row % 64);
   });
 }
 
-RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-                      const BoostingParams& params, u64 tree) {
-  std::vector<u32> counts(n_rows);
-  draw_round(plan_draw(given, weights, n_rows, params), params, tree, counts);
+RowSample sample_rows(const RowPool& pool, const BoostingParams& params, u64 tree) {
+  const std::vector<u32> counts = draw_round(plan_draw(pool, params), pool, params, tree);
+  const auto n_rows = static_cast<u32>(pool.n_rows);
   RowSample drawn{std::vector<u32>(n_rows), std::vector<u32>(n_rows)};
   std::size_t n_sampled = 0, n_held_out = 0;
   for (u32 row = 0; row < n_rows; ++row) {
     drawn.sample[n_sampled] = drawn.held_out[n_held_out] = row;
     n_sampled += counts[row] > 0;
-    n_held_out += counts[row] == 0 && weights[row] > 0;
+    n_held_out += counts[row] == 0 && pool.weights[row] > 0;
   }
   drawn.sample.resize(n_sampled);
   drawn.held_out.resize(n_held_out);

@@ -13,26 +13,32 @@ namespace committee {
 struct RowSample {
   std::vector<u32> sample, held_out;
 };
-// A share of the rows, without replacement. `given` are the weights as the caller has them; `tree`
-// is the number of the next, for the random keys.
-RowSample sample_rows(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-                      const BoostingParams& params, u64 tree);
+// What is drawn from: rows, or groups of rows that are drawn or left out as a whole.
+struct RowPool {
+  std::span<const double> given;  // weights as the caller has them; empty: all one
+  const RowWeights& weights;
+  std::size_t n_rows;
+  std::span<const u32> groups;  // number of each row's group; empty: every row is one
+};
+// A share of the rows or groups, without replacement; groups have the same chance each, and those
+// without a row of positive weight are absent. `tree` is the number of the next, for the random
+// keys.
+RowSample sample_rows(const RowPool& pool, const BoostingParams& params, u64 tree);
 
 // The same for round after round. A draw is a chain of steps that one thread makes; those of some
 // rounds to come are made side by side, and kept as a bit a row.
 class RowDrawsAhead {
  public:
   // `n_trees`: of a round, by which the number of its first tree grows.
-  RowSample take(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-                 const BoostingParams& params, u64 tree, u64 n_trees, int n_threads);
+  RowSample take(const RowPool& pool, const BoostingParams& params, u64 tree, u64 n_trees,
+                 int n_threads);
 
  private:
   struct Draw {
     u64 tree;
     std::vector<u64> bits;
   };
-  void draw(std::span<const double> given, const RowWeights& weights, std::size_t n_rows,
-            const BoostingParams& params, int n_threads);
+  void draw(const RowPool& pool, const BoostingParams& params, int n_threads);
   std::vector<Draw> draws_;  // the next one first
   std::size_t n_ahead_ = 1;  // made the last time
   double subsample_ = 1.0;

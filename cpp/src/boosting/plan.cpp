@@ -95,14 +95,22 @@ BoostingPlan plan_boosting(const BinnedMatrix& data, std::span<const double> wei
   return plan;
 }
 
+std::vector<u32> fix_row_weights(std::span<const double> weights) {
+  return RowWeights(weights, weights.size()).values;
+}
+
 struct RowDraws::State {
   std::vector<double> given;
   std::size_t n_rows;
   RowWeights weights;
+  std::vector<u32> groups;
 };
 
-RowDraws::RowDraws(std::span<const double> weights, std::size_t n_rows)
-    : state_(new State{{weights.begin(), weights.end()}, n_rows, RowWeights(weights, n_rows)}) {}
+RowDraws::RowDraws(std::span<const double> weights, std::size_t n_rows, std::vector<u32> groups)
+    : state_(new State{{weights.begin(), weights.end()},
+                       n_rows,
+                       RowWeights(weights, n_rows),
+                       std::move(groups)}) {}
 
 RowDraws::~RowDraws() = default;
 
@@ -111,7 +119,8 @@ std::size_t RowDraws::n_rows() const {
 }
 
 RoundRows RowDraws::draw(const BoostingParams& params, u64 tree) const {
-  RowSample drawn = sample_rows(state_->given, state_->weights, state_->n_rows, params, tree);
+  const RowPool pool{state_->given, state_->weights, state_->n_rows, state_->groups};
+  RowSample drawn = sample_rows(pool, params, tree);
   RoundRows rows;
   rows.sample = std::move(drawn.sample);
   rows.held_out = std::move(drawn.held_out);

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "blend_leaves",
-    "check_refittable",
     "encode_labels",
     "find_leaf_indices",
     "read_refit_values",
@@ -55,12 +54,6 @@ def blend_leaves(old: FloatArray, new: FloatArray, counts: FloatArray, decay_rat
     return np.where((counts > 0.0)[:, None], decay_rate * old + (1.0 - decay_rate) * new, old)
 
 
-def check_refittable(name: str, refusal: str | None) -> None:
-    """Refuse `refit_leaves` of a model whose leaf values do not follow from the rows in the leaf alone."""
-    if refusal is not None:
-        raise ParameterError(f"refit_leaves of {name} is not possible: {refusal}. Fit a new model.")
-
-
 def read_refit_values(y: ArrayLike) -> FloatArray:
     """The new values of a regression, which must be finite numbers."""
     try:
@@ -76,7 +69,8 @@ def encode_labels(y: ArrayLike, classes: NDArray[Any], owner: str) -> NDArray[np
     """The number of each label among the classes that a model knows."""
     labels = np.asarray(y)
     try:
-        found = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        order = np.argsort(classes, kind="stable")  # levels have an order of their own
+        found = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]
         unknown = np.asarray(classes[found] != labels)
     except TypeError:
         raise DataError(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.typing import FloatArray
 
-__all__ = ["SurvivalMixin", "count_events", "read_curve_times", "require_survival"]
+__all__ = ["SurvivalMixin", "count_events", "find_event_times", "read_curve_times", "require_survival"]
 
 
 def require_survival(dataset: Dataset) -> SurvivalTarget:
@@ -37,7 +37,23 @@ def count_events(dataset: Dataset, estimator_name: str) -> tuple[FloatArray, Flo
     estimator_name : str
         For the sentence, if there is no event.
     """
-    target, weights = require_survival(dataset), dataset.count_weights()
+    return find_event_times(require_survival(dataset), dataset.count_weights(), estimator_name)
+
+
+def find_event_times(
+    target: SurvivalTarget, weights: FloatArray | None, estimator_name: str
+) -> tuple[FloatArray, FloatArray]:
+    """The same of a target and the weights of its rows.
+
+    Parameters
+    ----------
+    target : SurvivalTarget
+        Of all rows.
+    weights : ndarray of shape (n_rows,) or None
+        As how many rows each row counts.
+    estimator_name : str
+        For the sentence, if there is no event.
+    """
     happened = target.event if weights is None else target.event & (weights > 0.0)
     times, index = np.unique(target.time[happened], return_inverse=True)
     if len(times) == 0:

@@ -202,8 +202,6 @@ def test_what_cannot_be_gets_a_sentence() -> None:
     model = OrdinalGradientBoostingClassifier(n_estimators=2, link="probit").fit(X, y)
     with pytest.raises(CommitteeError, match="normal noise"):
         model.to_formula()
-    with pytest.raises(ParameterError, match="refit_leaves"):
-        model.refit_leaves(X, y)
 
 
 # --- contracts ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from committee.exceptions import CommitteeError
 from committee.inspection import shap_values
 from committee.scoring import mean_average_precision, mean_ndcg
 from tests.naive import ranking as naive
+from tests.naive.randomness import draw_whole_groups
 
 LOSSES = ["lambdarank", "pairwise", "listwise"]
 
@@ -105,6 +106,77 @@ def test_whole_queries_are_held_out():
     assert 1 <= folded.n_estimators_ <= len(folded.validation_score_)
     few = GradientBoostingRanker(random_state=0).fit(X[:60], y[:60])
     assert few.n_queries_ == 1
+
+
+VALUES = {
+    "lambdarank": lambda y, s: 1.0 - naive.find_ndcg(y, s, 30) if y.any() else 0.0,
+    "pairwise": naive.pairwise_value,
+    "listwise": naive.listwise_value,
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rounds_draw_whole_queries_and_are_measured_by_the_others(loss):
+    """Twins: which queries are in the bag of a round, and the loss of those left out, before and after it."""
+    X, y, qid = make_queries(23)
+    order = np.random.default_rng(1).permutation(len(qid))  # rows of a query need not be adjacent
+    X, y, qid = X[order], y[order], qid[order]
+    weights = np.where(qid % 7 == 3, 0.0, 1.0 + qid % 2)
+    model = GradientBoostingRanker(loss=loss, n_estimators=5, subsample=0.6, random_state=3).fit(X, y, weights, qid=qid)
+    scores = [np.zeros(len(y)), *model.staged_predict(X)]
+    for m in range(5):
+        drawn = draw_whole_groups(qid.tolist(), weights.tolist(), 0.6, model._seed, m)
+        left_out = [q for q in np.unique(qid[weights > 0.0]) if q not in drawn]
+        assert len(drawn) == 12
+        assert len(left_out) == 8
+        before, after = (
+            np.average(
+                [VALUES[loss](y[qid == q], own[qid == q]) for q in left_out],
+                weights=[weights[qid == q].mean() for q in left_out],
+            )
+            for own in scores[m : m + 2]
+        )
+        assert model.oob_scores_[m] == pytest.approx(after, rel=1e-6)
+        assert model.oob_improvement_[m] == pytest.approx(before - after, rel=1e-5, abs=1e-8)
+    assert model.oob_score_ == model.oob_scores_[-1]
+    assert 0.6 < model.oob_scores_[0] / model.train_score_[0] < 1.6  # halves of lists have other losses than lists
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_queries_that_are_absent_change_no_draw(loss):
+    X, y, qid = make_queries(30)
+    absent = np.isin(qid, [0, 5, 29])
+    options = {"loss": loss, "n_estimators": 6, "subsample": 0.5, "random_state": 1, "n_jobs": 2}
+    weighted = GradientBoostingRanker(**options).fit(X, y, np.where(absent, 0.0, 1.0), qid=qid)
+    left = GradientBoostingRanker(**options, warm_start=True).fit(X[~absent], y[~absent], qid=qid[~absent])
+    np.testing.assert_allclose(weighted.predict(X), left.predict(X), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(weighted.oob_scores_, left.oob_scores_, rtol=1e-6)
+    longer = GradientBoostingRanker(**{**options, "n_estimators": 9}).fit(X[~absent], y[~absent], qid=qid[~absent])
+    np.testing.assert_array_equal(
+        left.set_params(n_estimators=9).fit(X[~absent], y[~absent], qid=qid[~absent]).predict(X), longer.predict(X)
+    )
+
+
+def test_rows_of_few_queries_are_drawn_by_themselves():
+    X, y, qid = make_queries(4, 40)
+    model = GradientBoostingRanker(n_estimators=3, subsample=0.5, random_state=0).fit(X, y, qid=qid)
+    assert np.isfinite(model.oob_scores_).all()
+    alone = GradientBoostingRanker(n_estimators=3, subsample=0.5, random_state=0).fit(X, y)
+    assert np.isfinite(alone.oob_scores_).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_queries_out_of_bag_choose_the_rounds(loss):
+    X, y, qid = make_queries(80, seed=3)
+    X_test, y_test, qid_test = make_queries(200, seed=4)
+    model = GradientBoostingRanker(loss=loss, early_stopping="oob", random_state=0).fit(X, y, qid=qid)
+    assert model.n_estimators_ > 20
+    staged = [mean_ndcg(y_test, scores, qid=qid_test) for scores in model.staged_predict(X_test)]
+    assert staged[-1] > max(staged) - 0.01
+    assert staged[-1] > staged[0] + 0.1
+    # Relevances that do not depend on X teach nothing.
+    noise = np.random.default_rng(0).permutation(y)
+    assert model.fit(X, noise, qid=qid).n_estimators_ < 10
 
 
 def test_evaluation_sets_have_queries():

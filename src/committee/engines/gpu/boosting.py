@@ -78,6 +78,7 @@ class GpuBoosting:
         self._grower.write_parameters(self._find_parameters())
         self._residuals = KeptResiduals(self._grower, plan.total_weight) if self._grower.incremental else None
         self._draws: _core.RowDraws | None = None
+        self._groups: IndexArray | None = None
         self._drawn_weights = self._unit_weights
         self._sample: IndexArray = np.empty(0, np.uint32)
         self._held_out: IndexArray = np.empty(0, np.uint32)
@@ -139,6 +140,10 @@ class GpuBoosting:
         """Continue the random keys of a fit that has grown so many trees already."""
         self._n_grown += n_trees
 
+    def draw_groups(self, groups: IndexArray | None) -> None:
+        """Let `draw_rows` take groups of rows as a whole or leave them out: the number of each row's."""
+        self._groups, self._draws = groups, None
+
     def draw_rows(self) -> None:
         """Draw the rows that grow the trees of this round (subsample < 1)."""
         if not self.params.subsample < 1.0:
@@ -148,7 +153,7 @@ class GpuBoosting:
 
     def _open_draws(self) -> _core.RowDraws:
         if self._draws is None:
-            self._draws = _core.RowDraws(self._weights, self.n_rows)
+            self._draws = _core.RowDraws(self._weights, self.n_rows, self._groups)
         return self._draws
 
     def _take_rows(self, rows: _core.RoundRows) -> None:

@@ -165,7 +165,15 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
             given=not isinstance(loss, LossFunction),
         )
         bins = bin_for_boosting(dataset, self.max_bins, params.n_jobs, self.engine, prepare)
-        return Booster(dataset, bins, objective, params, initial)
+        booster = Booster(dataset, bins, objective, params, initial)
+        groups = self._number_groups(dataset) if params.subsample < 1.0 else None
+        if groups is not None:
+            booster.state.draw_groups(groups)
+        return booster
+
+    def _number_groups(self, dataset: Dataset) -> IndexArray | None:
+        """The number of each row's group, from 0 on, where ``subsample`` draws groups of rows as a whole."""
+        return None
 
     def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
         """The trees of the last fit, after a check that they fit these data."""

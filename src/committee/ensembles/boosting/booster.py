@@ -146,6 +146,8 @@ class Booster:
         One for each score, or one for all of them.
     rescales_trees : bool
         Whether later rounds change earlier trees, as in DART.
+    gradients : tuple of ndarray or None
+        Gradients and hessians of the latest round, of shape (n_rows, n_scores), if the engine was given them.
     """
 
     def __init__(
@@ -160,6 +162,7 @@ class Booster:
         self.n_jobs = params.n_jobs
         self.trees_per_round = 1 if params.vector_leaves else self.loss.n_scores
         self.rescales_trees = False
+        self.gradients: tuple[FloatArray, FloatArray] | None = None
         loss, previous = self.loss, initial.previous
         y = loss.lay_out(objective.y) if isinstance(loss, LossFunction) else None
         settings = (loss.name, loss.parameter, loss.n_scores, loss.levels)
@@ -219,7 +222,7 @@ class Booster:
             self.state.draw_rows()
             for callback in callbacks:
                 callback.before_round(self)
-            self.objective.compute_gradients(self.state)
+            self.gradients = self.objective.compute_gradients(self.state)
             self.state.grow_trees()
             # Every callback is called, whatever the others return.
             stops = [callback.after_round(self) for callback in callbacks]

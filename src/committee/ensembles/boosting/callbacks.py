@@ -11,6 +11,7 @@ import numpy as np
 
 from committee.data.dataset import ClassTarget
 from committee.ensembles.boosting.booster import RoundCallback
+from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.fit_callbacks import should_stop
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.objective import BoostingLoss
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.ensembles.progress import ProgressCallback
+    from committee.typing import FloatArray
 
 __all__ = [
     "Callbacks",
@@ -95,6 +97,10 @@ class TrainingLoss(RoundCallback):
 class OutOfBagLoss(RoundCallback):
     """Records the loss of the out-of-bag rows of each round, before and after it, times `find_factor`.
 
+    Rounds are chosen by the improvements. Where the loss is a measure of an order these say little: the order of rows
+    that were in the bag before is nearly right, and a tree that was grown without them can hardly improve it. There
+    rounds are chosen by what the trees were grown for, the second-order model of the loss whose gradients there are.
+
     Parameters
     ----------
     loss : LossFunction, CustomLoss or GroupLoss
@@ -106,6 +112,9 @@ class OutOfBagLoss(RoundCallback):
     def __init__(self, loss: BoostingLoss, patience: int | None) -> None:
         self.losses: list[float] = []
         self.improvements: list[float] = []
+        self._gains: list[float] = []
+        self._by_gains = isinstance(loss, GroupLoss) and not loss.is_differentiable
+        self._known: FloatArray = np.empty(0)
         self._factor = find_factor(loss)
         self._patience, self._before = patience, np.nan
 
@@ -124,11 +133,15 @@ class OutOfBagLoss(RoundCallback):
     def before_round(self, booster: Booster) -> None:
         """Measure the rows that the round leaves out."""
         self._before = self._factor * _measure_out_of_bag(booster)
+        if self._by_gains:
+            self._known = np.asarray(booster.state.scores)[booster.state.held_out_rows]
 
     def after_round(self, booster: Booster) -> bool:
         """Measure them again."""
         self.losses.append(self._factor * _measure_out_of_bag(booster))
         self.improvements.append(self._before - self.losses[-1])
+        if self._by_gains:
+            self._gains.append(_measure_gain(booster, self._known))
         return self._patience is not None and len(self.improvements) - self.best_round >= self._patience
 
     def describe(self) -> str:
@@ -138,7 +151,7 @@ class OutOfBagLoss(RoundCallback):
     @property
     def best_round(self) -> int:
         """Rounds up to the largest sum of improvements, at least one."""
-        return int(np.argmax(np.cumsum(self.improvements))) + 1
+        return int(np.argmax(np.cumsum(self._gains if self._by_gains else self.improvements))) + 1
 
 
 def _measure_out_of_bag(booster: Booster) -> float:
@@ -153,6 +166,17 @@ def _measure_out_of_bag(booster: Booster) -> float:
         target = replace(target, values=target.values[rows])
     scores, own = np.asarray(booster.state.scores)[rows], None if weights is None else weights[rows]
     return -BoostingScorer("loss", booster.loss).score_others(booster, target, scores, own)
+
+
+def _measure_gain(booster: Booster, known: FloatArray) -> float:
+    """-(g δ + h δ² / 2), summed over the out-of-bag rows, where the latest trees have changed known scores by δ."""
+    assert booster.gradients is not None
+    rows = booster.state.held_out_rows
+    g, h = (derivative[rows] for derivative in booster.gradients)
+    change = np.asarray(booster.state.scores)[rows] - known
+    gains = -(g * change + 0.5 * h * change**2).sum(axis=1)
+    weights = booster.objective.weights
+    return float(gains.sum() if weights is None else gains @ weights[rows])
 
 
 class EvalSets(RoundCallback):

@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from committee.data import Dataset
+    from committee.data.dataset import ClassTarget
     from committee.engines.formula import FormulaTerm
     from committee.engines.tree_model import TreeModel
     from committee.ensembles.boosting.booster import Booster
@@ -159,13 +160,12 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
     """
 
     _task: ClassVar[Task] = "regress"
-    _refit_refusal: ClassVar[str | None] = "its leaves hold steps of natural gradients, which depend on both scores"
     # What the fit of all boosted models reads, and the distribution takes the place of.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None
     multi_strategy: ClassVar[str] = "one_output_per_tree"
 
-    distribution_: str
+    distribution_: DistributionName
 
     def __init__(
         self,
@@ -242,6 +242,11 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
         y = target.values[:, 0] if dataset.weights is None else target.values[dataset.weights > 0.0, 0]
         self._check_values(y)
         return DistributionLoss(self.distribution)
+
+    def _make_refit_loss(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> BoostingLoss:
+        assert isinstance(target, ValueTarget)
+        self._check_values(target.values[:, 0] if weights is None else target.values[weights > 0.0, 0])
+        return DistributionLoss(self.distribution_)
 
     def _check_values(self, y: FloatArray) -> None:
         """Refuse targets that the distribution does not have."""

@@ -40,6 +40,11 @@ class GroupLoss:
     prediction_loss: LossFunction = LossFunction("squared_error")
 
     @property
+    def is_differentiable(self) -> bool:
+        """Whether the gradients are those of the loss as it is measured, which a measure of an order has none of."""
+        return True
+
+    @property
     def traits(self) -> LossTraits:
         """The traits of ``prediction_loss``."""
         return self.prediction_loss.traits

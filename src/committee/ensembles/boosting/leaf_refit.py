@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from committee.base import resolve_jobs
+from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
+from committee.ensembles.boosting.objective import Objective
 from committee.ensembles.leaf_values import (
     blend_leaves,
-    check_refittable,
     encode_labels,
     find_leaf_indices,
     read_refit_values,
     read_refit_weights,
     replace_leaf_values,
 )
-from committee.exceptions import ParameterError
-from committee.losses import LossFunction, describe_loss, list_losses
+from committee.exceptions import DataError, ParameterError
+from committee.losses import LeafRenewal, LossFunction, describe_loss
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.engines import Trees
+    from committee.ensembles.boosting.objective import BoostingLoss
     from committee.typing import FloatArray
 
 __all__ = ["BoostingLeafRefit"]
@@ -33,11 +36,30 @@ __all__ = ["BoostingLeafRefit"]
 _STALE = ("train_score_", "validation_score_", "oob_improvement_", "oob_scores_", "oob_score_", "evals_result_")
 
 
+class LeafSteps(NamedTuple):
+    """How the value of a leaf follows from its sums, as the engine computes it."""
+
+    rate: float
+    reg_lambda: float
+    reg_alpha: float
+    largest_step: float
+
+    def find(self, gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+        """The learning rate times -S(G, α) / (H + λ), S the soft threshold, held within the largest step.
+
+        Examples
+        --------
+        >>> LeafSteps(0.5, 1.0, 0.0, 10.0).find(np.array([4.0, 99.0]), np.array([1.0, 0.0])).tolist()
+        [-1.0, -5.0]
+        """
+        whole = hessian + self.reg_lambda
+        softened = np.sign(gradient) * np.maximum(np.abs(gradient) - self.reg_alpha, 0.0)
+        steps = np.where(whole > 0.0, -softened / np.where(whole > 0.0, whole, 1.0), 0.0)
+        return np.asarray(self.rate * np.clip(steps, -self.largest_step, self.largest_step))
+
+
 class BoostingLeafRefit:
     """`refit_leaves` of boosted trees."""
-
-    _refit_refusal: ClassVar[str | None] = None
-    """Why leaf values cannot follow new rows, in models whose loss is not a sum over rows that stand alone."""
 
     if TYPE_CHECKING:
         n_jobs: Any
@@ -59,15 +81,19 @@ class BoostingLeafRefit:
         """A model with the same splits whose leaf values follow new rows.
 
         Round by round, the value that a leaf would get from the new rows in it, given the rounds before, is blended
-        with its old one: ``decay_rate * old + (1 - decay_rate) * new``, as in LightGBM's `refit`. Leaves without new
-        rows stay as they are; so do baseline and importances. The model itself is not changed.
+        with its old one: ``decay_rate * old + (1 - decay_rate) * new``, as in LightGBM's `refit`. New values follow
+        from the rows as in `fit`: Newton steps, or quantiles of the residuals, as the loss has it. What else a model
+        takes from the scores of its rows is blended alike: the thresholds of levels, the baseline hazard of Cox's model
+        and the scale of failure times. Leaves without new rows stay as they are; so do baseline and importances. New
+        values may break a monotone constraint. The model itself is not changed. Not with ``boosting='dart'``, whose
+        later rounds change the leaves of earlier ones.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             New rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their classes, which the model must know, or values.
+            Their target as `fit` takes it; classes must be those that the model knows.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each row.
         decay_rate : float, default=0.9
@@ -88,69 +114,124 @@ class BoostingLeafRefit:
         >>> new.score(X, y + 50.0) > old.score(X, y + 50.0)
         True
         """
-        trees, loss = self.fitted_trees(), self._loss
-        name = type(self).__name__
-        check_refittable(name, self._refit_refusal)
-        if not isinstance(loss, LossFunction) or not loss.traits.takes_newton_steps:
-            known = [one for one in list_losses() if describe_loss(one).takes_newton_steps]
-            raise ParameterError(
-                f"refit_leaves of {name} is for the losses {', '.join(known)}; this model has "
-                f"{getattr(loss, 'name', 'a loss of its own')!r}."
-            )
+        self._check_refittable()
         rows = take_in_rows(self, X, self._schema)
-        target = self._read_refit_target(y)
-        weights = read_refit_weights(sample_weight, rows.shape[0], decay_rate, target.shape)
-        leaves = find_leaf_indices(trees, rows, self.n_jobs)
-        scores = np.tile(self._baseline, (rows.shape[0], 1))
-        offset = self._predict_offset(X)
-        scores = scores if offset is None else scores + offset
-        values = self._refit_values(trees, leaves, target, scores, weights, float(decay_rate))
-        fitted: Any = copy(self)
-        fitted._replace_fitted({"_trees": replace_leaf_values(trees, values)}, _STALE)
-        found: Self = fitted
-        return found
+        return self._refit_rows(X, rows, self._read_refit_target(y, rows.shape[0]), sample_weight, decay_rate)
 
-    def _read_refit_target(self, y: ArrayLike) -> FloatArray:
-        classes = self.__dict__.get("classes_")
-        if classes is not None:
-            return encode_labels(y, classes, type(self).__name__).astype(np.float64)
-        values = read_refit_values(y)
-        self._loss.check_target(values.reshape(len(values), -1))
-        return values
+    def _check_refittable(self) -> None:
+        self.fitted_trees()
+        if getattr(self, "boosting", "plain") == "dart":
+            raise ParameterError(
+                f"refit_leaves of {type(self).__name__} is not possible with boosting='dart', whose later rounds "
+                "change the leaves of earlier ones. Fit a new model, or one with boosting='plain'."
+            )
+
+    def _refit_rows(
+        self, X: Any, rows: Any, target: ClassTarget | ValueTarget, sample_weight: ArrayLike | None, decay_rate: float
+    ) -> Self:
+        """The refitted copy, from rows that were read."""
+        trees, n_rows = self.fitted_trees(), rows.shape[0]
+        values = target.labels if isinstance(target, ClassTarget) else target.values
+        counted = read_refit_weights(sample_weight, n_rows, decay_rate, values.shape)
+        weights = None if sample_weight is None else counted
+        objective = Objective.of_target(self._make_refit_loss(target, weights), target, weights)
+        leaves = find_leaf_indices(trees, rows, self.n_jobs)
+        offset = self._predict_offset(X)
+        start = np.tile(self._baseline, (n_rows, 1))
+        scores = np.asfortranarray(start if offset is None else start + offset)
+        found = self._refit_values(trees, leaves, objective, scores, counted, float(decay_rate))
+        own = self._refit_attributes(objective, scores, float(decay_rate))
+        fitted: Any = copy(self)
+        fitted._replace_fitted({"_trees": replace_leaf_values(trees, found), **own}, _STALE)
+        refitted: Self = fitted
+        return refitted
+
+    # What a subclass may have in another way.
+
+    def _read_refit_target(self, y: Any, n_rows: int) -> ClassTarget | ValueTarget:
+        """The new rows' target as the loss reads it."""
+        known, name = self.__dict__.get("classes_"), type(self).__name__
+        if known is None:
+            values = read_refit_values(y)
+            if isinstance(self._loss, LossFunction):
+                self._loss.check_target(values.reshape(len(values), -1))
+            target = ValueTarget(np.ascontiguousarray(values.reshape(len(values), -1)), values.ndim == 1)
+            n_outputs = self.__dict__.get("n_outputs_", 1)
+            if target.n_outputs != n_outputs:
+                raise DataError(f"y has {target.n_outputs} outputs and the model {n_outputs}; they must be as many.")
+            return target
+        classes = known if isinstance(known, list) else [known]
+        labels = np.asarray(y)
+        columns = labels.reshape(len(labels), -1) if labels.ndim else labels.reshape(1, 1)
+        if columns.shape[1] != len(classes):
+            raise DataError(f"y has {columns.shape[1]} targets and the model {len(classes)}; they must be as many.")
+        encoded = [encode_labels(own, k, name) for own, k in zip(columns.T, classes, strict=True)]
+        return ClassTarget(np.stack(encoded, axis=1).astype(np.uint32), list(classes), labels.ndim < 2)
+
+    def _make_refit_loss(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> BoostingLoss:
+        """The loss that the trees were grown for."""
+        loss: BoostingLoss = self._loss
+        return loss
+
+    def _refit_attributes(self, objective: Objective, scores: FloatArray, decay_rate: float) -> dict[str, Any]:
+        """Further attributes that follow the rows, from their scores by the new leaves."""
+        return {}
+
+    # The rounds.
 
     def _refit_values(
         self,
         trees: Trees,
         leaves: NDArray[np.intp],
-        target: FloatArray,
+        objective: Objective,
         scores: FloatArray,
         weights: FloatArray,
         decay_rate: float,
     ) -> FloatArray:
         """New values of all leaves; the scores are those before the first round, and are changed."""
         values = np.array(trees.values, dtype=np.float64).reshape(-1, trees.width)
-        rate, penalty = self._find_rate_and_penalty()
-        step, vector = self._count_trees_per_round(), trees.width > 1
+        step, n_jobs, steps = self._count_trees_per_round(), resolve_jobs(self.n_jobs), self._find_steps(objective.loss)
+        renewal = _make_renewal(objective)
+        gradients = hessians = np.empty(0)
         for first in range(0, trees.n_trees, step):
-            gradients, hessians = self._loss.find_gradients(target, scores)
+            if renewal is None:
+                gradients, hessians = objective.find_gradients(scores, n_jobs)
+            else:
+                renewal.adapt(scores)
             for tree in range(first, first + step):
-                own = leaves[:, tree]
                 lo, hi = int(trees.leaf_offsets[tree]), int(trees.leaf_offsets[tree + 1])
-                slots = range(scores.shape[1]) if vector else [int(self._slots[tree])]
-                counts = np.bincount(own - lo, weights, minlength=hi - lo).astype(np.float64)
-                new = np.empty((hi - lo, trees.width))
+                own, n_leaves = leaves[:, tree] - lo, hi - lo
+                slots = range(scores.shape[1]) if trees.width > 1 else [int(self._slots[tree])]
+                new = np.empty((n_leaves, trees.width))
                 for column, slot in enumerate(slots):
-                    g = np.bincount(own - lo, weights * gradients[:, slot], minlength=hi - lo)
-                    h = np.bincount(own - lo, weights * hessians[:, slot], minlength=hi - lo)
-                    new[:, column] = -rate * g / np.maximum(h + penalty, np.finfo(np.float64).tiny)
+                    if renewal is None:
+                        g, h = (_sum_leaves(own, weights * part[:, slot], n_leaves) for part in (gradients, hessians))
+                        new[:, column] = steps.find(g, h)
+                    else:
+                        new[:, column] = steps.rate * renewal.find_values(slot, scores, own, n_leaves, n_jobs)
+                counts = _sum_leaves(own, weights, n_leaves)
                 values[lo:hi] = blend_leaves(values[lo:hi], new, counts, decay_rate)
                 for column, slot in enumerate(slots):
-                    scores[:, slot] += values[own, column]
+                    scores[:, slot] += values[lo:hi][own, column]
         return values
 
-    def _find_rate_and_penalty(self) -> tuple[float, float]:
-        """The learning rate and the L2 penalty that the trees were grown with."""
+    def _find_steps(self, loss: BoostingLoss) -> LeafSteps:
+        """The rule that the trees got their leaf values by."""
+        largest = describe_loss(loss.name).largest_step
         if hasattr(self, "_resolve"):
-            settings = self._resolve()
-            return float(self.__dict__["learning_rate_"]), float(settings.reg_lambda)
-        return float(getattr(self, "learning_rate", 1.0)), float(getattr(self, "l2_regularization", 0.0))
+            penalties = float(self._resolve().reg_lambda), float(getattr(self, "reg_alpha", 0.0))
+            return LeafSteps(float(self.__dict__["learning_rate_"]), *penalties, largest)
+        penalty = float(getattr(self, "l2_regularization", 0.0))
+        return LeafSteps(float(getattr(self, "learning_rate", 1.0)), penalty, 0.0, largest)
+
+
+def _sum_leaves(leaves: NDArray[np.intp], values: FloatArray, n_leaves: int) -> FloatArray:
+    return np.bincount(leaves, values, minlength=n_leaves).astype(np.float64)
+
+
+def _make_renewal(objective: Objective) -> LeafRenewal | None:
+    """What finds the leaf values of a loss whose leaves hold no Newton steps."""
+    loss = objective.loss
+    if not isinstance(loss, LossFunction) or loss.traits.takes_newton_steps:
+        return None
+    return LeafRenewal(loss, objective.y, objective.weights)

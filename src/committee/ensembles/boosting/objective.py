@@ -75,10 +75,13 @@ class Objective:
     @classmethod
     def of(cls, loss: BoostingLoss, dataset: Dataset) -> Objective:
         """The objective of a data set."""
-        target = require_target(dataset)
+        return cls.of_target(loss, require_target(dataset), dataset.count_weights())
+
+    @classmethod
+    def of_target(cls, loss: BoostingLoss, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> Objective:
+        """The objective of rows with this target and these weights."""
         values: NDArray[Any] = target.labels if isinstance(target, ClassTarget) else target.values
         y = np.ascontiguousarray(values.T, dtype=np.float64).ravel()
-        weights = dataset.count_weights()
         if isinstance(loss, GroupLoss):
             return cls(loss, target, y, weights, loss.bind(read_target_columns(target), weights))
         return cls(loss, target, y, weights)
@@ -91,15 +94,22 @@ class Objective:
             return self.loss.find_baseline(read_target_columns(self.target), self.weights)
         return np.asarray(state.find_baseline())
 
-    def compute_gradients(self, state: Boosting) -> None:
-        """Give the engine the gradients and hessians at its current scores."""
+    def find_gradients(self, scores: FloatArray, n_jobs: int) -> tuple[FloatArray, FloatArray]:
+        """Gradients and hessians at these scores, all of shape (n_rows, n_scores), in Fortran order."""
         if self.bound is not None:
-            state.take_gradients(*self.bound.find_gradients(np.asfortranarray(state.scores), state.params.n_jobs))
-        elif isinstance(self.loss, CustomLoss | JoinedLoss):
-            gradients, hessians = self.loss.find_gradients(self.y, np.asarray(state.scores))
-            state.take_gradients(np.asfortranarray(gradients), np.asfortranarray(hessians))
-        else:
+            return self.bound.find_gradients(np.asfortranarray(scores), n_jobs)
+        assert not isinstance(self.loss, GroupLoss)
+        gradients, hessians = self.loss.find_gradients(self.y, scores)
+        return np.asfortranarray(gradients), np.asfortranarray(hessians)
+
+    def compute_gradients(self, state: Boosting) -> tuple[FloatArray, FloatArray] | None:
+        """Give the engine the gradients and hessians at its current scores; they, unless the engine finds its own."""
+        if isinstance(self.loss, LossFunction):
             state.compute_gradients()
+            return None
+        found = self.find_gradients(np.asarray(state.scores), state.params.n_jobs)
+        state.take_gradients(*found)
+        return found
 
 
 # --- losses by name ----------------------------------------------------------------------------------------------

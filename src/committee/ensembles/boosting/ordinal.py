@@ -74,9 +74,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from committee.data import Dataset
+    from committee.data.dataset import ValueTarget
     from committee.engines.formula import FormulaTerm
     from committee.ensembles.boosting.booster import Booster
-    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.objective import BoostingLoss, Objective
     from committee.ensembles.boosting.scorer import BoostingScorer
     from committee.typing import FloatArray, Task
 
@@ -177,7 +178,6 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     """
 
     _task: ClassVar[Task] = "classify"
-    _refit_refusal: ClassVar[str | None] = "its thresholds belong to the scores of the training rows"
     # What the fit of all boosted models reads, and thresholds take the place of.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None
@@ -311,6 +311,30 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         thresholds = np.stack(rows if n_rounds is None else rows[:n_rounds]) if rows else last[None]
         own = {"_ordinal_link": OrdinalLink(self.link, thresholds), "thresholds_": thresholds[-1].copy()}
         return {**super()._list_fitted(booster, n_rounds, attributes), **own}
+
+    # New leaf values.
+
+    def _make_refit_loss(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> BoostingLoss:
+        assert isinstance(target, ClassTarget)
+        present = target.labels[:, 0] if weights is None else target.labels[weights > 0.0, 0]
+        absent = np.setdiff1d(np.arange(self.n_classes_), present)
+        if len(absent):
+            raise DataError(
+                f"refit_leaves of {type(self).__name__} needs rows of every level, from which the thresholds follow; y "
+                f"has none of {self.classes_.tolist()[absent[0]]!r}."
+            )
+        return OrdinalLoss(self.link, self.n_classes_)
+
+    def _refit_attributes(self, objective: Objective, scores: FloatArray, decay_rate: float) -> dict[str, Any]:
+        bound: object = objective.bound
+        assert isinstance(bound, BoundOrdinalLoss)
+        old = self._ordinal_link.thresholds
+        new = np.stack([*bound.history[1:], bound.fit_thresholds(scores)]) if bound.history else old
+        # Thresholds of levels that had no training rows are infinite, and zero times these is no number.
+        with np.errstate(invalid="ignore"):
+            blended = decay_rate * old + (1.0 - decay_rate) * new
+        thresholds = old if decay_rate == 1.0 else new if decay_rate == 0.0 else blended
+        return {"_ordinal_link": OrdinalLink(self.link, thresholds), "thresholds_": thresholds[-1].copy()}
 
     # Predicting.
 

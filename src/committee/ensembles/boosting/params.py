@@ -146,8 +146,8 @@ BoostingForm: TypeAlias = Annotated[
 ]
 Subsample: TypeAlias = Annotated[
     Annotated[float, Interval(0.0, 1.0, closed="right")] | Literal["auto"],
-    "Fraction of the rows that are drawn for each round, without replacement; the others are out of bag. ``'auto'``: "
-    "tuned 0.8, scikit-learn's 1.0; all rows with ``boosting='goss'``.",
+    "Fraction of the rows (of a ranking: of the queries) that are drawn for each round, without replacement; the "
+    "others are out of bag. ``'auto'``: tuned 0.8, scikit-learn's 1.0; all rows with ``boosting='goss'``.",
 ]
 TopRate: TypeAlias = Annotated[
     float,

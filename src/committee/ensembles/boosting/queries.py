@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from committee.data.dataset import ClassTarget
     from committee.ensembles.boosting.booster import Booster
     from committee.ensembles.boosting.objective import BoostingLoss
-    from committee.typing import BoolArray, FloatArray
+    from committee.typing import BoolArray, FloatArray, IndexArray
 
 __all__ = [
     "QueryScorer",
     "add_queries",
     "count_queries",
     "hold_out_queries",
+    "number_queries",
     "read_queries",
     "split_query_folds",
 ]
 
 _FEW_QUERIES = 5
-"""With fewer queries than this, rows of each are held out in place of whole ones."""
+"""With fewer queries than this, rows of each are held out, and drawn for a round, in place of whole ones."""
 _MOST_RELEVANCE = 31.0
 """Gains are 2^y - 1."""
 
@@ -89,6 +90,16 @@ def add_queries(target: ClassTarget | ValueTarget | None, queries: NDArray[np.in
 def count_queries(dataset: Dataset) -> int:
     """Number of queries with a row of positive weight."""
     return len(np.unique(_get_queries(dataset)[_find_present(dataset)]))
+
+
+def number_queries(dataset: Dataset) -> IndexArray | None:
+    """The number of each row's query, from 0 on, for draws of whole queries.
+
+    None with fewer than five queries: rows are drawn by themselves then, as `hold_out_queries` holds them out.
+    """
+    if count_queries(dataset) < _FEW_QUERIES:
+        return None
+    return np.unique(_get_queries(dataset), return_inverse=True)[1].astype(np.uint32)
 
 
 # --- splits ------------------------------------------------------------------------------------------------------

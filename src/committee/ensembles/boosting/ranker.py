@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from committee.data.intake import take_in
+from committee.data.intake import take_in, take_in_rows
 from committee.data.opening import opens_table
 from committee.ensembles.boosting.booster import InitialScores
 from committee.ensembles.boosting.fit import BaseGradientBoosting
+from committee.ensembles.boosting.objective import read_target_columns
 from committee.ensembles.boosting.params import (
     AutoDefaults,
     AutoLearningRate,
@@ -50,6 +51,7 @@ from committee.ensembles.boosting.queries import (
     add_queries,
     count_queries,
     hold_out_queries,
+    number_queries,
     read_queries,
     split_query_folds,
 )
@@ -90,7 +92,7 @@ if TYPE_CHECKING:
     from committee.ensembles.boosting.scorer import BoostingScorer
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.params import ClassWeight
-    from committee.typing import BoolArray, FloatArray, Task
+    from committee.typing import BoolArray, FloatArray, IndexArray, Task
 
 __all__ = ["GradientBoostingRanker"]
 
@@ -111,7 +113,12 @@ class GradientBoostingRanker(BaseGradientBoosting):
     the shares of its gains 2^y - 1 [Cao2007, Bruch2019].
 
     Rows of a query need not be adjacent. ``qid`` is requested by metadata routing, so that the ranker works in
-    pipelines, `GridSearchCV` and `cross_validate`. Rows are held out for early stopping by whole queries.
+    pipelines, `GridSearchCV` and `cross_validate`.
+
+    Rows are held out for early stopping by whole queries, and so they are drawn with ``subsample`` below 1: each round
+    takes that share of the queries, without replacement, and those left out are out of bag. With fewer than five
+    queries both are by rows. NDCG says little of the queries out of bag, most of which earlier rounds have seen:
+    ``early_stopping="oob"`` goes by the loss of the pairs with ``lambdarank``.
 
     Attributes
     ----------
@@ -126,6 +133,11 @@ class GradientBoostingRanker(BaseGradientBoosting):
     train_score_ : ndarray
         Loss of the training rows after each round: the mean over queries; of ``lambdarank`` 1 - NDCG of the first
         ``truncation_level`` places.
+    oob_improvement_, oob_scores_ : ndarray
+        With ``subsample`` below 1: by how much each round lowers the loss of its out-of-bag queries, and their loss
+        after it, on the scale of ``train_score_``.
+    oob_score_ : float
+        The last of ``oob_scores_``. Rounds of a warm start that had no such queries count as zero.
     validation_score_ : ndarray
         Score of the queries held out before the first and after each round, larger for better.
     evals_result_ : dict
@@ -152,7 +164,6 @@ class GradientBoostingRanker(BaseGradientBoosting):
     """
 
     _task: ClassVar[Task] = "regress"
-    _refit_refusal: ClassVar[str | None] = "the rows of a query are compared with one another"
     # What the fit of all boosted models reads, and a ranking has no use for.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None
@@ -300,11 +311,62 @@ class GradientBoostingRanker(BaseGradientBoosting):
             multi_output=False,
         )
 
+    def refit_leaves(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+        decay_rate: float = 0.9,
+    ) -> Self:
+        """A model with the same splits whose leaf values follow the rows of new queries.
+
+        Round by round, the value that a leaf would get from the new rows in it, given the rounds before, is blended
+        with its old one: ``decay_rate * old + (1 - decay_rate) * new``. The gradients are those of the new queries, as
+        in `fit`. Leaves without new rows stay as they are. The model itself is not changed. Not with
+        ``boosting='dart'``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            New rows.
+        y : array-like of shape (n_samples,)
+            Their relevances.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        qid : array-like of shape (n_samples,), optional
+            The query of each row. By default all rows are of one query.
+        decay_rate : float, default=0.9
+            How much of the old values stays, in [0, 1].
+
+        Returns
+        -------
+        estimator
+            A fitted copy.
+        """
+        self._check_refittable()
+        rows, name = take_in_rows(self, X, self._schema), type(self).__name__
+        plain = self._read_refit_target(y, rows.shape[0])
+        if len(read_target_columns(plain)) != rows.shape[0]:
+            raise DataError(f"X has {rows.shape[0]} rows and y {len(read_target_columns(plain))}.")
+        target = add_queries(plain, read_queries(qid, rows.shape[0], name), name)
+        return self._refit_rows(X, rows, target, sample_weight, decay_rate)
+
+    def _make_refit_loss(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> BoostingLoss:
+        return self._make_ranking_loss()
+
     def _make_loss(self, dataset: Dataset) -> BoostingLoss:
+        return self._make_ranking_loss()
+
+    def _make_ranking_loss(self) -> RankingLoss:
         return RankingLoss(self.loss, float(self.sigmoid), int(self.truncation_level), bool(self.normalize))
 
     def _describe_target(self, target: ClassTarget | ValueTarget | None) -> dict[str, Any]:
         return {"n_outputs_": 1}
+
+    def _number_groups(self, dataset: Dataset) -> IndexArray | None:
+        return number_queries(dataset)
 
     def _hold_out(
         self, dataset: Dataset, seed: int, offset: FloatArray | None

@@ -44,6 +44,11 @@ class RankingLoss(GroupLoss):
     truncation_level: int = 30
     normalize: bool = True
 
+    @property
+    def is_differentiable(self) -> bool:
+        """Not lambdarank's: NDCG jumps where rows change places."""
+        return self.objective != "lambdarank"
+
     def bind(self, target: FloatArray, weights: FloatArray | None) -> BoundGroupLoss:
         """The loss of these rows; those of a query need not be adjacent."""
         present = np.arange(len(target)) if weights is None else np.flatnonzero(weights > 0.0)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from committee.data.opening import opens_table
+from committee.data.survival_targets import SurvivalTarget, encode_survival
 from committee.engines.formula import refuse_formula
 from committee.ensembles.boosting.early_stopping import EarlyStopping
 from committee.ensembles.boosting.hist import BaseHistGradientBoosting
 from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistMaxBins
 from committee.ensembles.boosting.scorer import BoostingScorer
 from committee.ensembles.boosting.survival_link import SurvivalLink, make_survival_link
-from committee.ensembles.boosting.survival_losses import AftLoss, CensoredRows, CoxLoss, FailureTimes, HazardLoss
+from committee.ensembles.boosting.survival_losses import (
+    AftLoss,
+    CensoredRows,
+    CoxLoss,
+    FailureTimes,
+    HazardLoss,
+    SurvivalLoss,
+)
 from committee.ensembles.fit_callbacks import FitInput
-from committee.ensembles.survival_times import SurvivalMixin, count_events, read_curve_times, require_survival
+from committee.ensembles.survival_times import (
+    SurvivalMixin,
+    count_events,
+    find_event_times,
+    read_curve_times,
+    require_survival,
+)
 from committee.exceptions import DataError, ParameterError
 from committee.params import (
     CategoricalFeatures,
@@ -51,7 +65,7 @@ if TYPE_CHECKING:
     from committee.engines import BoostingParams
     from committee.engines.formula import FormulaTerm, ModelFormula
     from committee.ensembles.boosting.booster import Booster
-    from committee.ensembles.boosting.objective import BoostingLoss
+    from committee.ensembles.boosting.objective import BoostingLoss, Objective
     from committee.ensembles.boosting.validation import ValidationSet
     from committee.typing import FloatArray
 
@@ -146,8 +160,6 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
     event_times_: FloatArray
     _link: SurvivalLink
 
-    _refit_refusal: ClassVar[str | None] = "its curves belong to the scores of the training rows"
-
     def __init__(
         self,
         loss: SurvivalLossName = "cox",
@@ -217,12 +229,14 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
 
     def _read_times(self, dataset: Dataset) -> Dataset:
         """The data set with events and times as the columns that the losses read."""
-        target = require_survival(dataset)
         count_events(dataset, type(self).__name__)
+        return replace(dataset, target=self._arrange_times(require_survival(dataset)))
+
+    def _arrange_times(self, target: SurvivalTarget) -> SurvivalTarget:
         if self.loss == "aft" and len(target.time) and target.time.min() <= 0.0:
             raise DataError("loss='aft' is of logarithms of times, which must be positive; y has a time of 0.")
         values = np.column_stack([target.event, target.time]).astype(np.float64)
-        return replace(dataset, target=replace(target, values=values))
+        return replace(target, values=values)
 
     def _make_loss(self, dataset: Dataset) -> BoostingLoss:
         if self.loss == "cox":
@@ -234,7 +248,9 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
             wanted = np.arange(1, int(self.n_intervals) + 1) * counts.sum() / int(self.n_intervals)
             ends = times[np.unique(np.searchsorted(np.cumsum(counts), wanted * (1.0 - 1e-12)))]
             return HazardLoss(ends if ends[0] > 0.0 else np.maximum(ends, np.finfo(np.float64).tiny))
-        rows = CensoredRows.of(require_survival(dataset).values, dataset.count_weights())
+        return self._make_aft_loss(CensoredRows.of(require_survival(dataset).values, dataset.count_weights()))
+
+    def _make_aft_loss(self, rows: CensoredRows) -> AftLoss:
         if self.scale == "auto":
             return AftLoss(FailureTimes(self.distribution, 1.0).fit_scale(rows, None))
         return AftLoss(FailureTimes(self.distribution, float(self.scale)))
@@ -259,6 +275,29 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
         link = make_survival_link(loss, rows, np.asarray(booster.state.scores), times)
         own = {"_link": link, "event_times_": link.times, "scale_": link.scale, "n_outputs_": loss.n_scores}
         return {**super()._list_fitted(booster, n_rounds, attributes), **own}
+
+    # New leaf values.
+
+    def _read_refit_target(self, y: Any, n_rows: int) -> SurvivalTarget:
+        return self._arrange_times(encode_survival(y, n_rows, type(self).__name__))
+
+    def _make_refit_loss(self, target: ClassTarget | ValueTarget, weights: FloatArray | None) -> BoostingLoss:
+        assert isinstance(target, SurvivalTarget)
+        find_event_times(target, weights, type(self).__name__)
+        if self.loss == "cox":
+            return CoxLoss(self.ties)
+        if self.loss == "hazard":
+            return HazardLoss(self._link.times)  # the leaves have a value for each of these intervals
+        return self._make_aft_loss(CensoredRows.of(target.values, weights))
+
+    def _refit_attributes(self, objective: Objective, scores: FloatArray, decay_rate: float) -> dict[str, Any]:
+        target, loss = objective.target, objective.loss
+        assert isinstance(target, SurvivalTarget)
+        assert isinstance(loss, SurvivalLoss)
+        times, _ = find_event_times(target, objective.weights, type(self).__name__)
+        new = make_survival_link(loss, CensoredRows.of(target.values, objective.weights), scores, times)
+        link = self._link.blend(new, decay_rate)
+        return {"_link": link, "event_times_": link.times, "scale_": link.scale}
 
     # Predictions.
 

@@ -47,11 +47,27 @@ class SurvivalLink:
     hazards: FloatArray
     scale: float
 
+    def blend(self, other: SurvivalLink, decay_rate: float) -> SurvivalLink:
+        """The rate times this link's baseline hazard and scale, and the rest times those of a link of the same kind."""
+        if decay_rate == 1.0 or self.kind == "hazard":
+            return self
+        if decay_rate == 0.0:
+            return other
+        times, rest = np.union1d(self.times, other.times), 1.0 - decay_rate
+        hazards = self.hazards
+        if self.kind == "cox":
+            hazards = decay_rate * self._step_to(times) + rest * other._step_to(times)
+        return SurvivalLink(self.kind, times, hazards, decay_rate * self.scale + rest * other.scale)
+
+    def _step_to(self, at: FloatArray) -> FloatArray:
+        """Cox's cumulative hazard at score zero, at some times."""
+        steps: FloatArray = np.concatenate(([0.0], self.hazards))[np.searchsorted(self.times, at, side="right")]
+        return steps
+
     def find_hazards(self, scores: FloatArray, at: FloatArray) -> FloatArray:
         """Cumulative hazard of each row at some times, of shape (n_rows, n_times)."""
         if self.kind == "cox":
-            steps = np.concatenate(([0.0], self.hazards))[np.searchsorted(self.times, at, side="right")]
-            return np.asarray(apply_exp(np.minimum(scores, _MOST_HAZARD)) * steps)
+            return np.asarray(apply_exp(np.minimum(scores, _MOST_HAZARD)) * self._step_to(at))
         if self.kind == "hazard":
             return self._interpolate(apply_softplus(scores), at)
         failure_times = FailureTimes(self.kind, self.scale)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from committee.data.intake import take_in_rows
 from committee.ensembles.leaf_values import (
     blend_leaves,
-    check_refittable,
     encode_labels,
     find_leaf_indices,
     read_refit_values,
@@ -44,9 +43,6 @@ _STALE = (
 class ForestLeafRefit:
     """`refit_leaves` of forests."""
 
-    _refit_refusal: ClassVar[str | None] = None
-    """Why leaf values cannot follow new rows, in forests whose leaves hold more than a mean."""
-
     if TYPE_CHECKING:
         n_jobs: Any
         n_outputs_: int
@@ -62,9 +58,9 @@ class ForestLeafRefit:
 
         The mean target, or the class frequencies, of the new rows in a leaf is blended with its old value:
         ``decay_rate * old + (1 - decay_rate) * new``. Every tree sees all new rows. Leaves without new rows stay as
-        they are. What was known of the training rows (out-of-bag scores, quantiles, a calibration) is dropped. With
-        trees grown on other rows and ``decay_rate=0`` the trees are honest [Wager2018]. The forest itself is not
-        changed.
+        they are; new values may break a monotone constraint. What was known of the training rows (out-of-bag scores,
+        quantiles, a calibration) is dropped. With trees grown on other rows and ``decay_rate=0`` the trees are honest
+        [Wager2018]. The forest itself is not changed.
 
         Parameters
         ----------
@@ -93,7 +89,6 @@ class ForestLeafRefit:
         True
         """
         trees = self.fitted_trees()
-        check_refittable(type(self).__name__, self._refit_refusal)
         if self.n_outputs_ > 1 and hasattr(self, "classes_"):
             raise DataError("refit_leaves of a classifier is for a single output.")
         rows = take_in_rows(self, X, self._schema)
@@ -108,9 +103,13 @@ class ForestLeafRefit:
         weights = read_refit_weights(sample_weight, rows.shape[0], decay_rate, target.shape)
         leaves = find_leaf_indices(trees, rows, self.n_jobs)
         values = _refit_means(old, leaves, target, weights, float(decay_rate))
-        fitted: Any = copy(self)
-        fitted._replace_fitted({"_trees": replace_leaf_values(trees, values)}, _STALE)
-        found: Self = fitted
+        return self._replace_leaves({"_trees": replace_leaf_values(trees, values)})
+
+    def _replace_leaves(self, fitted: dict[str, Any]) -> Self:
+        """A copy with other leaves, which knows nothing of the training rows."""
+        copied: Any = copy(self)
+        copied._replace_fitted(fitted, _STALE)
+        found: Self = copied
         return found
 
 

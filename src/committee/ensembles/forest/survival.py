@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from committee.constraints import show_value
 from committee.data.intake import take_in_rows
+from committee.data.survival_targets import encode_survival
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
 from committee.ensembles.forest.base import BaseForest
@@ -22,8 +24,15 @@ from committee.ensembles.forest.survival_leaves import (
     record_hazards,
 )
 from committee.ensembles.forest_builder import ForestBuilder
+from committee.ensembles.leaf_values import read_refit_weights, replace_leaf_values
 from committee.ensembles.out_of_bag import OutOfBag, takes_sample_weight
-from committee.ensembles.survival_times import SurvivalMixin, count_events, read_curve_times, require_survival
+from committee.ensembles.survival_times import (
+    SurvivalMixin,
+    count_events,
+    find_event_times,
+    read_curve_times,
+    require_survival,
+)
 from committee.exceptions import DataError, ParameterTypeError
 from committee.learners.tree import DecisionTreeRegressor
 from committee.learners.tree_rows import predict_trees
@@ -161,7 +170,6 @@ class RandomSurvivalForest(SurvivalMixin, BaseForest):
     _splitter = "best"
     _member = DecisionTreeRegressor
     _builder = SurvivalForestBuilder
-    _refit_refusal: ClassVar[str | None] = "its leaves hold the hazards of their training rows"
     _fixed: ClassVar[Mapping[str, Any]] = MappingProxyType({"criterion": "log_rank"})
 
     event_times_: FloatArray
@@ -287,6 +295,47 @@ class RandomSurvivalForest(SurvivalMixin, BaseForest):
         assert isinstance(builder, SurvivalForestBuilder)
         event_times, _ = count_events(builder.dataset, type(self).__name__)
         return {"event_times_": event_times, "_leaf_hazards": builder.join_hazards()}
+
+    def refit_leaves(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, decay_rate: float = 0.9) -> Self:
+        """A forest with the same splits whose leaves follow the events of new rows.
+
+        At each event time the hazard of the new rows in a leaf, the share of those at risk that have their event, is
+        blended with its old one: ``decay_rate * old + (1 - decay_rate) * new``; so are the cumulative hazards. The
+        event times of the new rows join those of the forest. Every tree sees all new rows. Leaves without new rows
+        stay as they are. What was known of the training rows (out-of-bag scores) is dropped. With trees grown on other
+        rows and ``decay_rate=0`` the trees are honest. The forest itself is not changed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            New rows.
+        y : structured array, or frame or array of two columns (event, time), of shape (n_samples,)
+            Their events and times, as in `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+        decay_rate : float, default=0.9
+            How much of the old hazards stays, in [0, 1].
+
+        Returns
+        -------
+        estimator
+            A fitted copy.
+        """
+        trees, rows, name = self.fitted_trees(), take_in_rows(self, X, self._schema), type(self).__name__
+        target = encode_survival(y, rows.shape[0], name)
+        weights = read_refit_weights(sample_weight, rows.shape[0], decay_rate, target.values.shape)
+        new_times, _ = find_event_times(target, weights, name)
+        if decay_rate == 1.0:
+            return self._replace_leaves({})
+        event_times = np.union1d(self.event_times_, new_times)
+        timed = TimedRows.of(target.event, target.time, event_times)
+        samples = repeat(np.ones(rows.shape[0], dtype=np.uint32), trees.n_trees)
+        new, _, counts = record_hazards(trees, rows, timed, samples, weights, self.n_jobs)
+        old = self._leaf_hazards.renumber(np.searchsorted(event_times, self.event_times_))
+        hazards = old.blend(new, np.where(counts > 0.0, float(decay_rate), 1.0), len(event_times))
+        mortality = hazards.sum_mortality(len(event_times))
+        fitted = {"_trees": replace_leaf_values(trees, mortality[:, None])}
+        return self._replace_leaves({**fitted, "_leaf_hazards": hazards, "event_times_": event_times})
 
     # Predictions.
 

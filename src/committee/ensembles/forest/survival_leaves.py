@@ -54,6 +54,31 @@ class LeafHazards:
         last = int(self.offsets[n_leaves])
         return LeafHazards(self.offsets[: n_leaves + 1], self.times[:last], self.hazards[:last])
 
+    def renumber(self, numbers: NDArray[np.intp]) -> LeafHazards:
+        """The same hazards where event times have these numbers, which ascend."""
+        return LeafHazards(self.offsets, numbers[self.times].astype(np.uint32), self.hazards)
+
+    def blend(self, other: LeafHazards, rates: FloatArray, n_times: int) -> LeafHazards:
+        """In each leaf its rate times these hazards, and the rest times those of other rows in the same leaves."""
+        shape = (len(rates), n_times)
+        parts = [
+            csr_matrix((np.repeat(shares, np.diff(own.offsets)) * own.hazards, own.times, own.offsets), shape=shape)
+            for own, shares in ((self, rates), (other, 1.0 - rates))
+        ]
+        total = csr_matrix(parts[0] + parts[1])
+        total.eliminate_zeros()
+        total.sort_indices()
+        hazards = np.minimum(1.0, total.data)
+        return LeafHazards(total.indptr.astype(np.int64), total.indices.astype(np.uint32), hazards)
+
+    def sum_mortality(self, n_times: int) -> FloatArray:
+        """Sum of the cumulative hazard of each leaf over all event times, of which there are so many."""
+        # The cumulative hazard counts an event at every event time from its own on.
+        counted = self.hazards * (n_times - self.times.astype(np.float64))
+        n_leaves = len(self.offsets) - 1
+        owners = np.repeat(np.arange(n_leaves), np.diff(self.offsets))
+        return np.bincount(owners, weights=counted, minlength=n_leaves).astype(np.float64)
+
     def find_drops(self) -> FloatArray:
         """By how much the survival function of its leaf falls at each event."""
         sizes = np.diff(self.offsets)
@@ -212,12 +237,7 @@ def record_hazards(
             parts.append(part)
             totals.append(total)
     hazards = join_hazards(parts)
-    # The cumulative hazard counts an event at every event time from its own on.
-    counted = hazards.hazards * (rows.n_times - hazards.times.astype(np.float64))
-    n_leaves = len(hazards.offsets) - 1
-    owners = np.repeat(np.arange(n_leaves), np.diff(hazards.offsets))
-    mortality = np.bincount(owners, weights=counted, minlength=n_leaves).astype(np.float64)
-    return hazards, mortality, np.concatenate(totals)
+    return hazards, hazards.sum_mortality(rows.n_times), np.concatenate(totals)
 
 
 def _record_tree(
