@@ -127,6 +127,7 @@ def list_regressors() -> dict[str, Any]:
         "mean stack": committee.StackingRegressor([("a", forest), ("b", boosted)], "mean", cv=3),
         "convex stack": committee.StackingRegressor([("a", forest), ("b", boosted)], "nonnegative", cv=3),
         "super learner": committee.SuperLearnerRegressor([("a", forest), ("b", boosted)], cv=3),
+        **{name: committee.GradientBoostingSurvivalAnalysis(name, n_estimators=6) for name in ("cox", "aft", "hazard")},
     }
 
 
