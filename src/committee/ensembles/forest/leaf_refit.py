@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from committee.data.intake import take_in_rows
+from committee.engines.tree_model import replace_leaf_values
 from committee.ensembles.leaf_values import (
     blend_leaves,
     check_refittable,
@@ -15,7 +16,6 @@ from committee.ensembles.leaf_values import (
     find_leaf_indices,
     read_refit_values,
     read_refit_weights,
-    replace_leaf_values,
 )
 from committee.exceptions import DataError
 
