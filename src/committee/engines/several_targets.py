@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from committee.engines import get_engine
 from committee.engines.formula import ConstantTerm, JoinedTerms, ModelFormula, TableRow, TakenColumns, present_scores
-from committee.engines.tree_model import TreeModel, weigh_leaves
+from committee.engines.tree_model import TreeModel, replace_leaf_values, weigh_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from committee.data import Schema
+    from committee.engines import Trees
     from committee.engines.formula import FormulaSource, FormulaTerm
     from committee.typing import AnyArray, FloatArray
 
-__all__ = ["join_formulas", "join_tree_models", "present_target_scores", "present_targets", "take_spans"]
+__all__ = [
+    "join_formulas",
+    "join_tree_models",
+    "list_target_columns",
+    "present_target_scores",
+    "present_targets",
+    "select_columns",
+    "take_spans",
+]
 
 
 def join_formulas(formulas: Sequence[ModelFormula]) -> ModelFormula:
@@ -128,3 +141,71 @@ def _list_factors(model: TreeModel) -> FloatArray:
     """What each tree is multiplied by in a sum."""
     weights = np.ones(model.trees.n_trees) if model.tree_weights is None else np.asarray(model.tree_weights)
     return weights / weights.sum() if model.combine == "mean" else weights
+
+
+def list_target_columns(classes: Sequence[AnyArray] | None, width: int, n_targets: int) -> list[range]:
+    """The columns of the raw prediction that belong to each target.
+
+    Probabilities have one for each class; sums of boosted trees have one for two classes, that of the second.
+
+    Parameters
+    ----------
+    classes : sequence of ndarray or None
+        The classes of each target; None for values.
+    width : int
+        Columns of the raw prediction.
+    n_targets : int
+        Number of targets.
+
+    Examples
+    --------
+    >>> list_target_columns([np.array([0, 1]), np.array(["a", "b", "c"])], 4, 2)
+    [range(0, 1), range(1, 4)]
+    """
+    sizes = [1] * n_targets if classes is None else [len(own) for own in classes]
+    if sum(sizes) != width:
+        sizes = [1 if size == 2 else size for size in sizes]
+    assert sum(sizes) == width
+    ends = np.cumsum([0, *sizes]).tolist()
+    return [range(first, end) for first, end in pairwise(ends)]
+
+
+def select_columns(model: TreeModel, columns: range) -> TreeModel:
+    """Some consecutive columns of the raw prediction: the trees that add to them, and their values of the leaves."""
+    baseline = None if model.baseline is None else model.baseline[columns.start : columns.stop]
+    trees, weights, slots = model.trees, model.tree_weights, model.slots
+    if slots is None:
+        trees = replace_leaf_values(trees, share_leaves(trees)[:, columns.start : columns.stop])
+    else:
+        own = np.flatnonzero((slots >= columns.start) & (slots < columns.stop))
+        trees, weights = _pick_trees(trees, own), None if weights is None else weights[own]
+        slots = slots[own] - np.uint32(columns.start)
+    return replace(
+        model,
+        trees=trees,
+        tree_weights=weights,
+        slots=None if len(columns) == 1 and trees.width == 1 else slots,
+        n_columns=len(columns),
+        baseline=baseline,
+    )
+
+
+def share_leaves(trees: Trees) -> FloatArray:
+    """The values of all leaves; of counts of classes their shares, for each output."""
+    values = np.asarray(trees.values, dtype=np.float64)
+    if not len(trees.outputs):
+        return values
+    ends = np.cumsum(np.asarray(trees.outputs, dtype=np.intp))[:-1]
+    parts = np.split(values, ends, axis=1)
+    return np.concatenate([own / own.sum(axis=1, keepdims=True) for own in parts], axis=1)
+
+
+def _pick_trees(trees: Trees, own: NDArray[np.intp]) -> Trees:
+    """Some trees in an arena of their own, with the weights of their leaves."""
+    picked = get_engine().concatenate_trees([trees.select(int(k), int(k) + 1) for k in own])
+    weights = weigh_leaves(trees)
+    if weights is None:
+        return picked
+    first = np.asarray(trees.leaf_offsets, dtype=np.intp)
+    kept = np.concatenate([weights[first[k] : first[k + 1]] for k in own])
+    return picked.with_leaf_values(np.asarray(picked.values, dtype=np.float64), kept)

@@ -94,14 +94,19 @@ def present_trees(model: Any) -> TreeModel:
 
 
 def weigh_leaves(trees: Trees) -> FloatArray | None:
-    """The training weights of the leaves; None if the arena has lost them."""
-    weights = np.asarray(trees.leaf_weights)
-    if not len(weights) and len(trees.outputs):
-        # The arena omits what it can derive: the weight of a leaf is the sum over its classes.
-        weights = np.asarray(trees.values, dtype=np.float64).sum(axis=1)
-    return weights if len(weights) else None
+    """The training weights of the leaves; None if the arena has lost them.
+
+    The arena omits what it can derive: the weight of a leaf is the sum over the classes of its first output, or the
+    number of its rows.
+    """
+    if len(trees.leaf_weights):
+        return np.asarray(trees.leaf_weights)
+    if len(trees.outputs):
+        counts = np.asarray(trees.values, dtype=np.float64)
+        return np.asarray(counts[:, : int(trees.outputs[0])].sum(axis=1))
+    return np.asarray(trees.leaf_samples, dtype=np.float64) if len(trees.leaf_samples) else None
 
 
 def replace_leaf_values(trees: Trees, values: FloatArray) -> Trees:
     """The same splits with other leaf values, of shape (n_leaves, width); the training weights of the leaves stay."""
-    return trees.with_leaf_values(np.ascontiguousarray(values), weigh_leaves(trees))
+    return trees.with_leaf_values(np.ascontiguousarray(values, dtype=np.float64), weigh_leaves(trees))

@@ -12,6 +12,7 @@ from committee.data.dates import show_dates
 from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
+from committee.engines.several_targets import list_target_columns
 from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import DataError, EngineError, ParameterError
 
@@ -265,11 +266,9 @@ def name_outputs(model: EstimatorLike, trees: TreeModel) -> list[str] | None:
     if isinstance(classes, np.ndarray) and len(classes) == trees.width:
         return [str(c) for c in classes.tolist()]
     if isinstance(classes, list):
-        # Sums of boosted trees have one column for two classes, that of the second.
-        scored = [own[-1:] if len(own) == 2 else own for own in classes]
-        for each in (classes, scored):
-            if sum(map(len, each)) == trees.width:
-                return [f"{k}: {c}" for k, own in enumerate(each) for c in own.tolist()]
+        spans = list_target_columns(classes, trees.width, len(classes))
+        named = zip(classes, spans, strict=True)
+        return [f"{k}: {c}" for k, (own, span) in enumerate(named) for c in own[-len(span) :].tolist()]
     return [str(k) for k in range(trees.width)]
 
 
