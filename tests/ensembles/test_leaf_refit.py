@@ -20,6 +20,7 @@ from committee import (
     RandomForestRegressor,
 )
 from committee.exceptions import DataError, ParameterError
+from committee.inspection import shap_values
 
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
 REGRESSORS = [
@@ -67,6 +68,15 @@ def test_new_rows_move_the_predictions(model: Any, tmp_path: Path) -> None:
     moved = model.refit_leaves(X_VALUES, new)
     committee.save(moved, tmp_path / "m.committee")
     np.testing.assert_array_equal(committee.load(tmp_path / "m.committee").predict(X_VALUES), moved.predict(X_VALUES))
+
+
+@pytest.mark.parametrize("model", REGRESSORS)
+def test_refitted_trees_are_explained(model: Any) -> None:
+    refitted = model.fit(X_VALUES, Y_VALUES).refit_leaves(X_VALUES[:200], Y_VALUES[:200])
+    found = shap_values(refitted, X_VALUES[:20])
+    raw = refitted.predict(X_VALUES[:20])
+    raw = np.log(raw) if getattr(model, "loss", "") == "poisson" else raw
+    np.testing.assert_allclose(found.predictions, raw, rtol=1e-9)
 
 
 def test_a_row_of_weight_two_is_two_rows_and_of_weight_zero_none() -> None:

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.inspection import partial_dependence as peer_dependence
@@ -90,6 +91,43 @@ def test_several_outputs_stand_side_by_side():
     values = committee.DecisionTreeRegressor(max_depth=3).fit(X, np.column_stack([Y, -2 * Y]))
     found = shap_values(values, X)
     np.testing.assert_allclose(found.values[..., 1], -2 * found.values[..., 0], atol=1e-9)
+
+
+SEVERAL = [
+    committee.HistGradientBoostingClassifier(max_iter=5, random_state=0),
+    committee.GradientBoostingClassifier(**SMALL),
+    committee.GradientBoostingClassifier(multi_strategy="multi_output_tree", **SMALL),
+    committee.BaggingClassifier(**SMALL),
+    committee.ExtraTreesClassifier(**SMALL),
+    committee.DecisionTreeClassifier(max_depth=4, random_state=0),
+]
+
+
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("model", SEVERAL, ids=name_class)
+def test_values_of_several_class_targets_add_up(model, labels):
+    targets = np.column_stack([Y_IRIS == 2 if labels else Y_IRIS, Y_IRIS == 1])
+    model = clone(model).fit(X_IRIS, targets)
+    shares = model.predict_proba(X_IRIS)
+    boosted = "Boosting" in name_class(model)
+    for options in ({}, {"background": X_IRIS[::10]}, {"interactions": True}):
+        found = shap_values(model, X_IRIS, **options)
+        for k, (own, classes) in enumerate(zip(shares, model.classes_, strict=True)):
+            names = [f"{k}: {label}" for label in classes.tolist()]
+            names = names[-1:] if boosted and len(names) == 2 else names
+            raw = found.predictions[:, [found.output_names.index(name) for name in names]]
+            if boosted:
+                raw = expit(raw) if len(names) == 1 else softmax(raw, axis=1)
+            np.testing.assert_allclose(raw, own[:, -len(names) :], atol=1e-9)
+
+
+@pytest.mark.parametrize("several", [[0.1, 0.9], None], ids=["quantiles", "outputs"])
+def test_values_of_several_numbers_add_up(several):
+    y = Y if several else np.column_stack([Y, np.sqrt(Y)])
+    options = {"loss": "quantile", "alpha": several} if several else {}
+    model = committee.GradientBoostingRegressor(**options, **SMALL).fit(X, y)
+    found = shap_values(model, X[:40])
+    np.testing.assert_allclose(found.predictions, model.predict(X[:40]), rtol=1e-12, atol=1e-9)
 
 
 def test_frames_with_categories_and_missing_values():

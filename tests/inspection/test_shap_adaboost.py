@@ -131,3 +131,53 @@ def test_members_of_other_kinds_are_refused():
     other = AdaBoostRegressor(Regressor(), algorithm="rt", **SMALL)
     with pytest.raises(Exception, match="not fitted"):
         shap_values(other, X)
+
+
+SEVERAL = [
+    (AdaBoostClassifier(**SMALL), "labels"),
+    (AdaBoostClassifier(DEEP, algorithm="discrete", **SMALL), "labels"),
+    (AdaBoostClassifier(DEEP, algorithm="samme.r", **SMALL), "classes"),
+    (AdaBoostClassifier(Regressor(max_depth=3), algorithm="gentle", **SMALL), "classes"),
+    (AdaBoostRegressor(Regressor(max_depth=3), algorithm="rt", **SMALL), "values"),
+]
+
+
+def draw_targets(kind):
+    if kind == "values":
+        return np.column_stack([X_IRIS[:, 2] + Y_IRIS, X_IRIS[:, 0] * Y_IRIS])
+    classes = np.array(["a", "b", "c"])[Y_IRIS]
+    return np.column_stack([classes == "b", X_IRIS[:, 1] > 3] if kind == "labels" else [classes, X_IRIS[:, 1] > 3])
+
+
+@pytest.mark.parametrize(("model", "kind"), SEVERAL, ids=lambda c: c if isinstance(c, str) else name_case(c))
+def test_several_targets_stand_side_by_side(model, kind):
+    model = clone(model).fit(X_IRIS, draw_targets(kind))
+    for options in ({}, {"background": X_IRIS[::10]}, {"interactions": True}):
+        found = shap_values(model, X_IRIS, **options)
+        first = 0
+        for own in model.estimators_:
+            wanted = shap_values(own, X_IRIS, **options)
+            n = 1 if wanted.base_values.ndim == 1 else wanted.base_values.shape[1]
+            values = wanted.values[..., None] if n == 1 else wanted.values
+            np.testing.assert_allclose(found.values[..., first : first + n], values, rtol=0, atol=1e-10)
+            raw = own.predict(X_IRIS) if kind == "values" else own.decision_function(X_IRIS)
+            summed = found.predictions[:, first : first + n]
+            np.testing.assert_allclose(summed, raw.reshape(len(raw), -1), rtol=0, atol=1e-9)
+            first += n
+        assert found.values.shape[-1] == first
+    names = {"labels": ["0: True", "1: True"], "classes": ["0: a", "0: b", "0: c", "1: True"], "values": ["0", "1"]}
+    assert found.output_names == names[kind]
+
+
+def test_dependence_of_several_values():
+    model = AdaBoostRegressor(Regressor(max_depth=3), algorithm="rt", **SMALL).fit(X_IRIS, draw_targets("values"))
+    found = partial_dependence(model, X_IRIS, 2, grid_resolution=4)
+    for k, own in enumerate(model.estimators_):
+        wanted = partial_dependence(own, X_IRIS, 2, grid_resolution=4)
+        np.testing.assert_allclose(found["average"][k], wanted["average"][0], atol=1e-12)
+
+
+def test_several_medians_are_no_sums():
+    model = AdaBoostRegressor(algorithm="r2", **SMALL).fit(X_IRIS, draw_targets("values"))
+    with pytest.raises(ParameterTypeError, match="takes the median"):
+        shap_values(model, X_IRIS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import committee
@@ -127,6 +128,7 @@ def list_regressors() -> dict[str, Any]:
         "mean stack": committee.StackingRegressor([("a", forest), ("b", boosted)], "mean", cv=3),
         "convex stack": committee.StackingRegressor([("a", forest), ("b", boosted)], "nonnegative", cv=3),
         "super learner": committee.SuperLearnerRegressor([("a", forest), ("b", boosted)], cv=3),
+        **{name: committee.GradientBoostingSurvivalAnalysis(name, n_estimators=6) for name in ("cox", "aft", "hazard")},
     }
 
 
@@ -174,16 +176,35 @@ def list_rounded_regressors() -> dict[str, Any]:
     }
 
 
-def fit_two_outputs(kind: str) -> tuple[Any, np.ndarray]:
-    X = draw_table()
-    if kind == "classes":
-        y = np.column_stack([draw_classes(X, 3), draw_classes(X[:, ::-1], 2)])
-        return committee.RandomForestClassifier(4, random_state=0).fit(X, y), X
-    y = np.column_stack([draw_values(X), -draw_values(X[::-1])])
-    made = (
-        committee.HistGradientBoostingRegressor(max_iter=5) if kind == "boosted" else committee.ExtraTreesRegressor(4)
-    )
-    return made.fit(X, y), X
+def list_two_outputs() -> dict[str, Any]:
+    """Models of several targets, of classes or of values."""
+    hist, boost = committee.HistGradientBoostingClassifier, committee.GradientBoostingClassifier
+    stumps, tree = committee.AdaBoostClassifier, committee.DecisionTreeClassifier(max_depth=3, random_state=0)
+    return {
+        "classes": committee.RandomForestClassifier(4, random_state=0),
+        "boosted classes": hist(**BOOST),
+        "boosted labels": boost(n_estimators=6, random_state=0),
+        "one tree for all": boost(n_estimators=6, multi_strategy="multi_output_tree", random_state=0),
+        "exponential labels": boost(n_estimators=6, loss="exponential", random_state=0),
+        "vote of boosting": committee.VotingClassifier([("a", hist(max_iter=3)), ("b", TREE)], voting="soft"),
+        "bag of boosting": committee.BaggingClassifier(hist(max_iter=3), n_estimators=3, random_state=0),
+        "stumps": stumps(n_estimators=6, random_state=0),
+        "samme.r": stumps(tree, n_estimators=6, algorithm="samme.r", random_state=0),
+        "adaboost of boosting": stumps(hist(max_iter=2), n_estimators=3, random_state=0),
+        "boosted": committee.HistGradientBoostingRegressor(max_iter=5),
+        "trees": committee.ExtraTreesRegressor(4),
+        "r2": committee.AdaBoostRegressor(n_estimators=5, random_state=0),
+        "rt": committee.AdaBoostRegressor(n_estimators=5, algorithm="rt", random_state=0),
+    }
+
+
+def fit_two_outputs(name: str) -> tuple[Any, np.ndarray]:
+    X, model = draw_table(), list_two_outputs()[name]
+    if not is_classifier(model):
+        return model.fit(X, np.column_stack([draw_values(X), -draw_values(X[::-1])])), X
+    # Targets of two classes only where the name says labels; elsewhere of three and two.
+    y = np.column_stack([draw_classes(X, 2 if "labels" in name else 3), draw_classes(X[:, ::-1], 2)])
+    return model.fit(X, y), X
 
 
 def encode_rows(model: Any, X: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
 from sklearn.svm import SVC
 
 import committee
@@ -30,6 +31,7 @@ from tests.io.c_models import (
     list_rounded,
     list_rounded_regressors,
     list_two_class,
+    list_two_outputs,
 )
 
 COMPILER = shutil.which("cc")
@@ -164,10 +166,10 @@ def test_linear_meta_models_agree_to_rounding(name: str, tmp_path: Path) -> None
         assert_allclose(compiled.ask("predict", X)[:, 0], model.predict(X), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["classes", "boosted", "trees"])
-def test_several_outputs(kind: str, tmp_path: Path) -> None:
-    model, X = fit_two_outputs(kind)
-    if kind == "classes":
+@pytest.mark.parametrize("name", list(list_two_outputs()))
+def test_several_outputs(name: str, tmp_path: Path) -> None:
+    model, X = fit_two_outputs(name)
+    if is_classifier(model):
         check_classifier(model, X, tmp_path)
     else:
         assert_array_equal(CompiledModel(model, tmp_path).ask("predict", X), model.predict(X))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
 
 import committee
 from committee.exceptions import ParameterTypeError
@@ -22,6 +23,7 @@ from tests.io.c_models import (
     list_rounded,
     list_rounded_regressors,
     list_two_class,
+    list_two_outputs,
 )
 
 onnx = pytest.importorskip("onnx", reason="pip install 'committee[onnx]'")
@@ -119,11 +121,11 @@ def test_a_committee_that_knows_the_shares_alone() -> None:
     assert_array_equal(found["probabilities"], model.predict_proba(X))
 
 
-@pytest.mark.parametrize("kind", ["classes", "boosted", "trees"])
-def test_several_outputs(kind: str) -> None:
-    model, X = fit_two_outputs(kind)
+@pytest.mark.parametrize("name", list(list_two_outputs()))
+def test_several_outputs(name: str) -> None:
+    model, X = fit_two_outputs(name)
     found = ask(model, X)
-    if kind != "classes":
+    if not is_classifier(model):
         assert_allclose(found["value"], model.predict(X), rtol=1e-12)
         return
     for k, shares in enumerate(model.predict_proba(X)):

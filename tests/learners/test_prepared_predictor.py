@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
 
 import committee
 from committee.exceptions import DataError, DataTypeError, ParameterTypeError
@@ -19,6 +20,7 @@ from tests.io.c_models import (
     list_linear_stacks,
     list_regressors,
     list_two_class,
+    list_two_outputs,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
@@ -51,11 +53,20 @@ def test_regressors(name: str) -> None:
     assert_array_equal(predictor.predict_one(tuple(X[7])), model.predict(X[7:8])[0])
 
 
-def test_several_outputs_and_linear_meta_models() -> None:
-    model, X = fit_two_outputs("classes")
-    assert_array_equal(model.predictor().predict(X), model.predict(X))
-    for ours, theirs in zip(model.predictor().predict_proba(X), model.predict_proba(X), strict=True):
-        assert_array_equal(ours, theirs)
+@pytest.mark.parametrize("name", list(list_two_outputs()))
+def test_several_outputs(name: str) -> None:
+    model, X = fit_two_outputs(name)
+    predictor, rows = model.predictor(), [tuple(row) for row in X.tolist()]
+    for given in (X, rows):
+        assert_array_equal(predictor.predict(given), model.predict(X))
+        if is_classifier(model):
+            for ours, theirs in zip(predictor.predict_proba(given), model.predict_proba(X), strict=True):
+                assert_array_equal(ours, theirs)
+    assert predictor.predict_one(rows[3]) == model.predict(X[3:4])[0].tolist()
+
+
+def test_linear_meta_models() -> None:
+    X = draw_table()
     stack = list_linear_stacks()["logistic"].fit(X, draw_classes(X))
     assert_allclose(stack.predictor().predict_proba(X), stack.predict_proba(X), rtol=1e-12)
 

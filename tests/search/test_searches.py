@@ -311,3 +311,27 @@ def test_callbacks_must_be_callables(given: Any) -> None:
     search = RandomSearch(DecisionTreeClassifier(), n_candidates=2, callbacks=given)
     with pytest.raises(ParameterTypeError, match="'callbacks' parameter of RandomSearch must be"):
         search.fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("final", ["refit", "folds"])
+def test_several_class_targets_of_different_types(final):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(120, 3))
+    words = np.array(["a", "b", "c"])[np.digitize(table[:, 0], [-0.5, 0.5])]
+    y = np.stack([words.astype(object), (table[:, 1] > 0).astype(int)], axis=1)
+
+    def share_right(model, X, y):
+        return float(np.mean(model.predict(X) == y))
+
+    search = RandomSearch(
+        GradientBoostingClassifier(random_state=0),
+        {"n_estimators": [3, 6]},
+        n_candidates=2,
+        scoring=share_right,
+        cv=3,
+        final=final,
+        random_state=0,
+    ).fit(table, y)
+    model = search.best_estimator_
+    assert [own.tolist() for own in model.classes_] == [["a", "b", "c"], [0, 1]]
+    assert np.mean(search.predict(table) == y) > 0.9

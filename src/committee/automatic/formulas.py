@@ -21,6 +21,7 @@ from committee.engines.formula import (
     add_weighted,
     refuse_formula,
 )
+from committee.engines.several_targets import present_targets
 from committee.ensembles.member_formulas import predict_term, present_member
 from committee.learners.prepared_predictor import PredictorMixin
 
@@ -50,7 +51,7 @@ class CommitteeFormulaMixin(PredictorMixin):
         if self._texts.places:
             raise refuse_formula(self, "was fitted on texts")
         if self._has_several():
-            return self._join_formulas(row)
+            return present_targets(self._outputs, row, self._schema.n_features)
         row = TableRow(self._schema.n_features) if row is None else row
         classes = [np.arange(len(self.classes_))] if self._task == "classify" else None
         method = "predict" if classes is None else "predict_proba"
@@ -68,9 +69,9 @@ class CommitteeFormulaMixin(PredictorMixin):
         raise NotImplementedError
 
     if TYPE_CHECKING:
+        _outputs: list[Any]
 
         def _has_several(self) -> bool: ...
-        def _join_formulas(self, row: FormulaTerm | None) -> ModelFormula: ...
 
     def _open_member(self, member: Any, row: FormulaTerm) -> ModelFormula:
         if isinstance(member, NeighbourMember):

@@ -17,7 +17,6 @@ from sklearn.base import MultiOutputMixin, clone
 from committee.data.class_weights import list_rules
 from committee.data.rows import count_rows
 from committee.data.targets import read_target
-from committee.engines.formula import JoinedTerms, ModelFormula, TableRow
 from committee.exceptions import DataError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from sklearn.utils import Tags
 
-    from committee.engines.formula import FormulaTerm
 
 __all__ = ["GivenTable", "SeveralTargetsMixin"]
 
@@ -83,19 +81,6 @@ class SeveralTargetsMixin(MultiOutputMixin):  # type: ignore[misc]
                 f"{type(self).__name__}.{what} is for one target, and this model has {len(self._outputs)}; ask the "
                 "committees of single targets in estimators_."
             )
-
-    def _join_formulas(self, row: FormulaTerm | None) -> ModelFormula:
-        """The formulas of all targets over one row."""
-        row = TableRow(self._outputs[0]._schema.n_features) if row is None else row
-        found = [output.to_formula(row) for output in self._outputs]
-        shares = [one.probabilities for one in found if one.probabilities is not None]
-        return ModelFormula(
-            row,
-            found[0].schema,
-            JoinedTerms(tuple(one.value for one in found)),
-            tuple(classes for one in found for classes in one.classes),
-            JoinedTerms(tuple(shares)) if shares else None,
-        )
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """The commands and their options; `committee.cli.call` runs them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from committee.cli.output import check_output_path
 from committee.cli.plan import Plan
 from committee.cli.problem import LearningProblem, Roles, define_problem
 from committee.cli.progress import watch_fits
-from committee.cli.several_targets import define_problems, fit_targets, refuse_report, refuse_several, split_targets
+from committee.cli.several_targets import define_problems, show_problems, split_targets
 from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
 from committee.cli.table import may_be_large, read_source
 from committee.cli.tasks import TASKS, TaskKind
@@ -135,8 +136,12 @@ def fit(
             return
     source = read_source(DEMONSTRATION if table is None else table, encoding, header)
     if len(targets := split_targets(target, source.table.column_names)) > 1:
-        refuse_report(report)
-        fit_targets(define_problems(source, asked, targets, task), plan, places, asked, licence, as_json=as_json)
+        problems = define_problems(source, asked, targets, task)
+        if not as_json:
+            show_problems(make_console(), problems)
+        from committee.cli.joint_fit import fit_and_write_targets
+
+        fit_and_write_targets(context, problems, plan, places, asked, licence, as_json=as_json)
         return
     problem = define_problem(source, asked, task)
     plan = replace(plan, estimator=choose_estimator(context, estimator, problem.task))
@@ -297,7 +302,15 @@ def explain(
     -o writes the SHAP values of every row.
     """
     del debug  # read from sys.argv by `run`
-    from committee.cli.explain import ExplainOptions, explain_model, explain_rows, show_explanation
+    from committee.cli.certificates import read_targets
+    from committee.cli.explain import (
+        ExplainOptions,
+        explain_model,
+        explain_rows,
+        explain_targets,
+        show_explanations,
+        write_explanations,
+    )
     from committee.cli.model_rows import ModelRows, load_model
     from committee.cli.prediction_writer import choose_writer, write_chunks
     from committee.cli.stream import open_stream
@@ -305,18 +318,21 @@ def explain(
     path = None if output is None else check_output_path(output, model, table)
     open_writer = None if path is None else choose_writer(path)
     fitted, stream = options.set_jobs(load_model(model, trust or []), jobs), open_stream(table, encoding, header)
-    refuse_several(fitted, "explain")
-    column = target or stream.target
-    requested = ExplainOptions(rows, repeats, metric, seed, jobs)
-    explanation = explain_model(ModelRows(fitted, stream, [] if column is None else [column]), column, requested)
+    targets, requested = read_targets(model, fitted), ExplainOptions(rows, repeats, metric, seed, jobs)
+    if targets:
+        found = explain_targets(fitted, partial(open_stream, table, encoding, header), targets, target, requested)
+    else:
+        column = target or stream.target
+        given = ModelRows(fitted, stream, [] if column is None else [column])
+        found = {"": explain_model(given, column, requested)}
     n_rows = 0
     if open_writer is not None:
-        n_rows = write_chunks(open_writer, explain_rows(ModelRows(fitted, stream, keep or [])), table)
+        n_rows = write_chunks(open_writer, explain_rows(ModelRows(fitted, stream, keep or []), targets), table)
     if as_json:
-        typer.echo(explanation.write_json())
+        typer.echo(write_explanations(found) if targets else found[""].write_json())
         return
     console = make_console()
-    show_explanation(console, explanation)
+    show_explanations(console, found)
     if path is not None:
         console.print(f"\nSHAP values of {n_rows:,} rows written to [bold]{escape(str(path))}[/]", soft_wrap=True)
 

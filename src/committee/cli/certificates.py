@@ -28,6 +28,7 @@ __all__ = [
     "certify_targets",
     "make_card",
     "read_card",
+    "read_scores",
     "read_targets",
     "show_outcome",
     "verify_file",
@@ -117,23 +118,43 @@ def read_targets(name: str, model: Any) -> list[str]:
     -------
     list of str
     """
+    from committee.inspection.one_target import count_targets
     from committee.io import describe_file
 
-    n_outputs = len(getattr(model, "_outputs", ()))
-    notes = describe_file(name).notes.get(FIT_KEY) if n_outputs else None
+    n_outputs = count_targets(model)
+    if n_outputs < 2:
+        return []
+    notes = describe_file(name).notes.get(FIT_KEY)
     found = notes.get("targets") if isinstance(notes, dict) else None
     if isinstance(found, list) and len(found) == n_outputs and all(isinstance(one, str) for one in found):
         return found
     return [str(k) for k in range(n_outputs)]
 
 
-def make_card(results: FitResults, title: str, licence: str | None) -> dict[str, Any]:
-    """The model card of a fit.
+def read_scores(results: FitResults) -> dict[str, tuple[float, float]]:
+    """Scores of a fit and their standard errors, by metric.
 
     Parameters
     ----------
     results : FitResults
         The results of the fit.
+
+    Returns
+    -------
+    dict
+    """
+    return {name: (one.model.mean, one.model.error) for name, one in results.comparisons.items()}
+
+
+def make_card(model: Any, scores: Mapping[str, tuple[float, float]], title: str, licence: str | None) -> dict[str, Any]:
+    """The model card of a fit.
+
+    Parameters
+    ----------
+    model : estimator
+        The model of the fit.
+    scores : mapping of str to tuple of float
+        As `read_scores` gives them.
     title : str
         What the model predicts, and from what.
     licence : str or None
@@ -145,8 +166,7 @@ def make_card(results: FitResults, title: str, licence: str | None) -> dict[str,
     """
     from committee.io.certificates.model_card import model_card
 
-    scores = {name: (one.model.mean, one.model.error) for name, one in results.comparisons.items()}
-    return model_card(results.model, scores=scores, licence=licence, title=title)
+    return model_card(model, scores=dict(scores), licence=licence, title=title)
 
 
 def read_card(name: str, trusted: Sequence[str]) -> dict[str, Any]:

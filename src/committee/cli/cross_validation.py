@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from committee.cli.depth_search import DepthSearch
 from committee.cli.fit_observer import FitObserver
 from committee.cli.model_setup import INNER_FOLDS, ModelSetup, RowIndices, fit_baseline
 from committee.cli.problem import LearningProblem
-from committee.cli.results import Comparison, FitResults, describe_texts
+from committee.cli.results import Comparison, DepthCandidate, FitResults, describe_texts
 
 __all__ = ["CrossValidationRun", "rank_importances"]
 
@@ -20,18 +21,63 @@ __all__ = ["CrossValidationRun", "rank_importances"]
 _FoldPredictions: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any]]
 
 
+class _TargetScores:
+    """Scores and predictions of the models of the folds, for one target."""
+
+    def __init__(self, setup: ModelSetup) -> None:
+        self.setup = setup
+        self._scores: dict[str, tuple[list[float], list[float]]] = {one.name: ([], []) for one in setup.metrics}
+        self._parts: list[tuple[RowIndices, _FoldPredictions]] = []
+
+    def add_fold(self, model: Any, rows: Any, train: RowIndices, test: RowIndices) -> None:
+        """Score the model of a fold, and a naive guess, on its test rows."""
+        setup, y = self.setup, self.setup.problem.y[test]
+        baseline = fit_baseline(setup.problem, train)
+        for metric in setup.metrics:
+            weights = setup.take_weights(test)
+            self._scores[metric.name][0].append(metric.score(model, rows, y, weights))
+            self._scores[metric.name][1].append(metric.score(baseline, np.zeros((len(test), 1)), y, weights))
+        self._parts.append((test, _predict_fold(model, rows)))
+
+    @property
+    def mean(self) -> float:
+        """Mean over the folds of the first metric."""
+        return float(np.mean(self._scores[self.setup.metrics[0].name][0]))
+
+    def summarize(
+        self, model: Any, params: dict[str, Any], candidates: tuple[DepthCandidate, ...], notices: tuple[str, ...]
+    ) -> FitResults:
+        """The results, with the model of all rows."""
+        setup, problem = self.setup, self.setup.problem
+        return FitResults(
+            estimator=setup.name,
+            params=dict(setup.plan.settings) | params,
+            comparisons={name: Comparison.of_folds(tuple(m), tuple(b)) for name, (m, b) in self._scores.items()},
+            model=model,
+            predictions=_join_folds(self._parts, problem.n_rows),
+            notices=notices,
+            candidates=candidates,
+            importances=rank_importances(model, problem),
+            n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,
+            depth=int(model.get_depth()) if hasattr(model, "get_depth") else None,
+        )
+
+
 class CrossValidationRun:
-    """The cross-validation of one estimator on one problem.
+    """The cross-validation of one estimator on one problem, or on those of several targets that are fitted together.
 
     Parameters
     ----------
     setup : ModelSetup
         The estimator and the problem.
+    *others : ModelSetup
+        Those of the other targets.
     """
 
-    def __init__(self, setup: ModelSetup) -> None:
+    def __init__(self, setup: ModelSetup, *others: ModelSetup) -> None:
         self.setup = setup
-        self._search = DepthSearch(setup)
+        self._setups = (setup, *others)
+        self._search = DepthSearch(setup, *others)
 
     @property
     def n_fits(self) -> int:
@@ -57,35 +103,42 @@ class CrossValidationRun:
         FitResults
             Scores, the chosen size and the importances.
         """
-        observer, setup, problem = observer or FitObserver(), self.setup, self.setup.problem
-        scores: dict[str, tuple[list[float], list[float]]] = {metric.name: ([], []) for metric in setup.metrics}
-        everything = np.arange(problem.n_rows)
-        parts: list[tuple[RowIndices, _FoldPredictions]] = []
+        observer = observer or FitObserver()
+        (found,) = self.run_targets(observer, [observer])
+        return found
+
+    def run_targets(self, observer: FitObserver, of_targets: Sequence[FitObserver]) -> list[FitResults]:
+        """Do what :meth:`run` does for each target, with models that are fitted to all of them.
+
+        Parameters
+        ----------
+        observer : FitObserver
+            Notified of fitted models and scores.
+        of_targets : sequence of FitObserver
+            One for each target, notified of scored folds; models are those of its target.
+
+        Returns
+        -------
+        list of FitResults
+            One for each target; the models are views of one model if there are several.
+        """
+        setup, found = self.setup, [_TargetScores(one) for one in self._setups]
+        everything = np.arange(setup.problem.n_rows)
         for train, test in setup.split_rows(everything, setup.plan.folds, setup.plan.seed):
             params, _ = self._search.run(train, INNER_FOLDS, observer)
-            model, rows, y = setup.fit_model(train, observer, params), setup.take_rows(test), problem.y[test]
-            baseline = fit_baseline(problem, train)
-            for metric in setup.metrics:
-                weights = setup.take_weights(test)
-                scores[metric.name][0].append(metric.score(model, rows, y, weights))
-                scores[metric.name][1].append(metric.score(baseline, np.zeros((len(test), 1)), y, weights))
-            parts.append((test, _predict_fold(model, rows)))
-            observer.on_fold_end(model, test)
-            observer.on_score(f"{setup.metrics[0].name} {np.mean(scores[setup.metrics[0].name][0]):.4f}")
+            model, rows = setup.fit_model(train, observer, params), setup.take_rows(test)
+            for one, own in zip(found, of_targets, strict=True):
+                view = one.setup.view_model(model)
+                one.add_fold(view, rows, train, test)
+                own.on_fold_end(view, test)
+            observer.on_score(f"{setup.metrics[0].name} {np.mean([one.mean for one in found]):.4f}")
         params, candidates = self._search.run(everything, setup.plan.folds, observer)
         model = setup.fit_model(everything, observer, params)
-        return FitResults(
-            estimator=setup.name,
-            params=dict(setup.plan.settings) | params,
-            comparisons={name: Comparison.of_folds(tuple(m), tuple(b)) for name, (m, b) in scores.items()},
-            model=model,
-            predictions=_join_folds(parts, problem.n_rows),
-            notices=(*setup.notices, *describe_texts(model)),
-            candidates=candidates,
-            importances=rank_importances(model, problem),
-            n_leaves=int(model.get_n_leaves()) if hasattr(model, "get_n_leaves") else None,
-            depth=int(model.get_depth()) if hasattr(model, "get_depth") else None,
-        )
+        texts = describe_texts(model)
+        return [
+            one.summarize(one.setup.view_model(model), params, candidates, (*one.setup.notices, *texts))
+            for one in found
+        ]
 
     def fit_fold(self, train: RowIndices, observer: FitObserver) -> Any:
         """Choose the size of the model inside the training rows, and fit it to them.

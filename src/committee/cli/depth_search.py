@@ -27,10 +27,12 @@ class DepthSearch:
     ----------
     setup : ModelSetup
         The estimator and the problem.
+    *others : ModelSetup
+        Those of the other targets of a fit of several; the score is the mean over the targets.
     """
 
-    def __init__(self, setup: ModelSetup) -> None:
-        self._setup = setup
+    def __init__(self, setup: ModelSetup, *others: ModelSetup) -> None:
+        self._setup, self._setups = setup, (setup, *others)
         self.is_active = setup.name.startswith(_SEARCHED) and not _SIZE_PARAMETERS & set(setup.plan.settings)
 
     def count_fits(self, folds: int) -> int:
@@ -73,8 +75,11 @@ class DepthSearch:
         candidates = []
         for depth in DEPTHS:
             params = {"max_depth": depth}
-            scores = [setup.score_model(setup.fit_model(train, observer, params), test) for train, test in parts]
+            scores = [self._score(setup.fit_model(train, observer, params), test) for train, test in parts]
             candidates.append(DepthCandidate(depth, ScoreEstimate.of_folds(tuple(scores))))
         best = max((c.score for c in candidates), key=lambda score: sign * score.mean)
         chosen = next(c for c in candidates if sign * c.score.mean >= sign * best.mean - best.error)
         return {"max_depth": chosen.max_depth}, tuple(candidates)
+
+    def _score(self, model: Any, test: RowIndices) -> float:
+        return float(np.mean([setup.score_model(model, test) for setup in self._setups]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -12,19 +12,31 @@ import pyarrow as pa
 from rich.markup import escape
 
 from committee.cli.errors import DATA, USAGE, CommandError
-from committee.cli.explanations import Explainer
+from committee.cli.explanations import Explainer, TargetExplainer
 from committee.cli.metrics import ScoringMetric, choose_metrics
-from committee.cli.model_rows import ModelRows
+from committee.cli.model_rows import ModelRows, name_model
 from committee.cli.predict import make_prediction_columns
+from committee.cli.several_targets import choose_targets
 from committee.cli.show import make_text_table, show_omitted
+from committee.inspection.one_target import OneTarget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
+    from committee.cli.stream import TableStream
     from committee.cli.tasks import TaskKind
 
-__all__ = ["ExplainOptions", "ModelExplanation", "explain_model", "explain_rows", "show_explanation"]
+__all__ = [
+    "ExplainOptions",
+    "ModelExplanation",
+    "explain_model",
+    "explain_rows",
+    "explain_targets",
+    "show_explanation",
+    "show_explanations",
+    "write_explanations",
+]
 
 # Rows to explain if SHAP values are sampled, which takes some hundred predictions per row.
 _MOST_SAMPLED = 100
@@ -105,6 +117,53 @@ class ModelExplanation:
         return json.dumps(asdict(self), indent=2, ensure_ascii=False)
 
 
+def write_explanations(found: Mapping[str, ModelExplanation]) -> str:
+    """The explanations of several targets as one JSON document.
+
+    Parameters
+    ----------
+    found : mapping of str to ModelExplanation
+        By target.
+
+    Returns
+    -------
+    str
+    """
+    targets = [{"target": name, **asdict(one)} for name, one in found.items()]
+    return json.dumps({"targets": targets}, indent=2, ensure_ascii=False)
+
+
+def explain_targets(
+    model: Any, seeing: Callable[[], TableStream], names: Sequence[str], named: str | None, options: ExplainOptions
+) -> dict[str, ModelExplanation]:
+    """Compute feature importances for each target of a model of several.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    seeing : callable
+        Opens the table.
+    names : sequence of str
+        Names of all targets of the model.
+    named : str or None
+        Value of ``--target``: targets whose permutation importance is measured. None: Shapley values of all.
+    options : ExplainOptions
+        The options.
+
+    Returns
+    -------
+    dict of str to ModelExplanation
+        By target.
+    """
+    found = {}
+    for k in choose_targets(named, names):
+        column = None if named is None else names[k]
+        rows = ModelRows(OneTarget(model, k), seeing(), [] if column is None else [column])
+        found[names[k]] = explain_model(rows, column, options)
+    return found
+
+
 def explain_model(rows: ModelRows, target: str | None, options: ExplainOptions) -> ModelExplanation:
     """Compute feature importances on a sample of rows.
 
@@ -128,7 +187,7 @@ def explain_model(rows: ModelRows, target: str | None, options: ExplainOptions) 
     metric, score = None, None
     if target is not None and _needs_more_columns(model):
         raise CommandError(
-            f"The permutation importance of {type(model).__name__} needs more than one target column.",
+            f"The permutation importance of {name_model(model)} needs more than one target column.",
             "committee report measures it; leave out --target for SHAP values.",
             USAGE,
         )
@@ -143,7 +202,7 @@ def explain_model(rows: ModelRows, target: str | None, options: ExplainOptions) 
         entry["shap"] = float(size)
     features.sort(key=lambda entry: -(entry["shap"] if entry["loss"] is None else entry["loss"]))
     return ModelExplanation(
-        estimator=type(model).__name__,
+        estimator=name_model(model),
         table=rows.stream.name,
         n_rows=sample.num_rows,
         metric=None if metric is None else metric.name,
@@ -222,25 +281,47 @@ def _sample_rows(rows: ModelRows, options: ExplainOptions) -> pa.Table:
     return drawn.take(np.argsort(keys, kind="stable")).combine_chunks()
 
 
-def explain_rows(rows: ModelRows) -> Iterator[pa.Table]:
+def explain_rows(rows: ModelRows, targets: Sequence[str] = ()) -> Iterator[pa.Table]:
     """Compute the SHAP values of every row of a table.
 
     Parameters
     ----------
     rows : ModelRows
         The model and the table; extra columns are copied.
+    targets : sequence of str
+        Names of the targets of a model of several.
 
     Yields
     ------
     pyarrow.Table
-        Copied columns, the prediction, the base value, and the SHAP value of each feature.
+        Copied columns, the prediction, the base value, and the SHAP value of each feature; of several targets those of
+        each, with the name of the target at the end.
     """
     explainer = None
     for chunk, table in rows.read():
-        explainer = explainer or Explainer(rows.model, table)
+        explainer = explainer or TargetExplainer(rows.model, table, targets)
         predicted = rows.model.predict(table)
         kept = {name: chunk.column(name) for name in rows.extra}
-        yield pa.table(kept | make_prediction_columns(predicted) | explainer.explain(table, predicted).make_columns())
+        effects = explainer.make_columns(table, predicted)
+        yield pa.table(kept | make_prediction_columns(predicted, targets) | effects)
+
+
+def show_explanations(console: Console, found: Mapping[str, ModelExplanation]) -> None:
+    """Print the feature importances of a model, for each of several targets.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    found : mapping of str to ModelExplanation
+        By target; by an empty name for a model of one.
+    """
+    for number, (name, one) in enumerate(found.items()):
+        if number:
+            console.print()
+        if name:
+            console.print(f"target [bold]{escape(name)}[/]", soft_wrap=True)
+        show_explanation(console, one)
 
 
 def show_explanation(console: Console, explanation: ModelExplanation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from committee.data.rows import count_rows, select_rows
 from committee.exceptions import ParameterTypeError
 from committee.typing import FloatArray
 
-__all__ = ["Explainer", "RowExplanations"]
+__all__ = ["Explainer", "RowExplanations", "TargetExplainer"]
 
 # Permutations of the features, each used in both directions; also the number of background rows.
 _N_ORDERS = 16
@@ -171,6 +172,54 @@ class Explainer:
         if hasattr(self.model, "classes_"):
             return np.asarray(self.model.predict(X)[:, None] == self.model.classes_, dtype=np.float64)
         return np.asarray(self.model.predict(X), dtype=np.float64).reshape(count_rows(X), -1)
+
+
+class TargetExplainer:
+    """Computes SHAP values for each target of a model; of one target those of the model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    background : table
+        As for `Explainer`.
+    targets : sequence of str
+        Names of the targets; empty for a model of one.
+    """
+
+    def __init__(self, model: Any, background: pa.Table | FloatArray, targets: Sequence[str] = ()) -> None:
+        from committee.inspection.one_target import OneTarget
+
+        views = [OneTarget(model, k) for k in range(len(targets))] if targets else [model]
+        self._targets = targets
+        self._explainers = [Explainer(view, background) for view in views]
+
+    def make_columns(self, X: Any, predicted: NDArray[Any], most: int | None = None) -> dict[str, pa.Array]:
+        """Columns of SHAP values, with the names of several targets at the ends of theirs.
+
+        Parameters
+        ----------
+        X : table
+            Rows in the form that the model accepts.
+        predicted : ndarray of shape (n_rows,) or (n_rows, n_targets)
+            Predictions of the model.
+        most : int or None
+            Number of features with the largest values to name in each row; None for a column of each feature.
+
+        Returns
+        -------
+        dict of str to pyarrow.Array
+        """
+        columns: dict[str, pa.Array] = {}
+        for k, explainer in enumerate(self._explainers):
+            own, ending = predicted, ""
+            if self._targets:
+                own = predicted[:, k].astype(getattr(explainer.model, "classes_", predicted).dtype)
+                ending = f"_{self._targets[k]}"
+            found = explainer.explain(X, own)
+            made = found.make_columns() if most is None else found.make_top_columns(most)
+            columns |= {f"{column}{ending}": values for column, values in made.items()}
+        return columns
 
 
 def _mix_rows(X: Any, background: pa.Table | FloatArray, picked: NDArray[np.intp]) -> pa.Table | FloatArray:

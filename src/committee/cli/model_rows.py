@@ -19,7 +19,7 @@ from committee.cli.text_format import make_header_error
 from committee.data.dataset import Schema
 from committee.data.inputs import describe_kind
 
-__all__ = ["ModelRows", "load_model", "read_categories"]
+__all__ = ["ModelRows", "load_model", "name_model", "read_categories"]
 
 # What text formats write as text.
 _WRITTEN_KINDS = frozenset({"date", "date_utc", "duration", "time"})
@@ -47,6 +47,23 @@ def load_model(name: str, trusted: Sequence[str]) -> Any:
     if not Path(name).is_file():
         raise CommandError(f"There is no model file '{name}'.", "committee fit -o writes one.", USAGE)
     return load(name, trusted=list(trusted))
+
+
+def name_model(model: Any) -> str:
+    """The name of the class of a model, or of the one that a view is of.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+
+    Returns
+    -------
+    str
+    """
+    from committee.inspection.one_target import OneTarget
+
+    return type(model.model if isinstance(model, OneTarget) else model).__name__
 
 
 def read_categories(model: Any) -> Sequence[NDArray[Any] | None]:

@@ -23,6 +23,7 @@ from committee.cli.task_metrics import NaiveDistribution, NaiveSurvival
 from committee.cli.tasks import TaskKind
 from committee.data.frames import read_frame
 from committee.data.tables import Table
+from committee.inspection.one_target import OneTarget
 from committee.typing import FloatArray
 
 __all__ = ["AUTOML", "INNER_FOLDS", "ModelSetup", "RowIndices", "fit_baseline", "is_automl"]
@@ -94,14 +95,21 @@ class ModelSetup:
         observer.on_fit_end()
         return model
 
+    def view_model(self, model: Any) -> Any:
+        """A model as one of the target of this problem."""
+        return model if self.problem.together is None else OneTarget(model, self.problem.position)
+
     def score_model(self, model: Any, rows: RowIndices) -> float:
         """The first metric of a model on some rows, in the metric's own direction."""
+        model = self.view_model(model)
         return self.metrics[0].score(model, self.take_rows(rows), self.problem.y[rows], self.take_weights(rows))
 
     def split_rows(self, rows: RowIndices, folds: int, seed: int) -> Iterator[tuple[RowIndices, RowIndices]]:
         """Training and test rows of each fold; stratified by class or event, and groups are not divided."""
         problem, y = self.problem, self.problem.values
         classify, groups = problem.has_classes, problem.groups
+        if problem.together is not None and classify:
+            y = _join_labels(problem.together, folds)
         if problem.task == "survival" and 0 < problem.y["event"].sum() < problem.n_rows:
             classify, y = True, problem.y["event"]
         if groups is None:
@@ -196,6 +204,14 @@ class ModelSetup:
         if isinstance(first, str):
             return f"write numbers if '{target}' is numeric: {str(first)!r} is text"
         return f"use --task regression if '{target}' is numeric"
+
+
+def _join_labels(targets: NDArray[Any], folds: int) -> RowIndices:
+    """A class for each combination of labels of several targets; those too rare for the folds are one class."""
+    numbers = [np.unique(column.astype(str), return_inverse=True)[1] for column in targets.T]
+    _, combined, counts = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True, return_counts=True)
+    combined = combined.ravel()
+    return np.where(counts[combined] < folds, -1, combined)
 
 
 def is_automl(estimator: str, task: TaskKind) -> bool:

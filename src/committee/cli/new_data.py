@@ -36,17 +36,8 @@ def show_findings(console: Console, found: NewDataFindings, path: Path) -> None:
     path : pathlib.Path
         The page.
     """
-    for sentence in found.sentences:
-        console.print(escape(sentence))
-    if found.scores:
-        console.print(f"\nScores on {found.n_rows:,} rows (± standard error):")
-        scores = make_text_table("", ">here", ">naive", ">at the fit")
-        for name, comparison in found.scores.items():
-            known = None if found.training is None else found.training.scores.get(name)
-            then = "-" if known is None else f"{known[0]:.4f} ± {known[1]:.4f}"
-            here = f"{comparison.model.mean:.4f} ± {comparison.model.error:.4f}"
-            scores.add_row(name, here, f"{comparison.baseline.mean:.4f}", then)
-        console.print(scores)
+    for number, part in enumerate((found, *found.others)):
+        _show_scores(console, part, apart=number > 0)
     if found.drifted:
         console.print("\nColumns that have drifted from the training table:")
         drifts = make_text_table("column", "drift", ">PSI", "")
@@ -59,8 +50,24 @@ def show_findings(console: Console, found: NewDataFindings, path: Path) -> None:
     console.print(f"\nReport written to [bold]{escape(str(path))}[/] ({show_size(found.n_bytes)})", soft_wrap=True)
 
 
+def _show_scores(console: Console, found: NewDataFindings, *, apart: bool) -> None:
+    if apart:
+        console.print()
+    for sentence in found.sentences:
+        console.print(escape(sentence))
+    if found.scores:
+        console.print(f"\nScores on {found.n_rows:,} rows (± standard error):")
+        scores = make_text_table("", ">here", ">naive", ">at the fit")
+        for name, comparison in found.scores.items():
+            known = None if found.training is None else found.training.scores.get(name)
+            then = "-" if known is None else f"{known[0]:.4f} ± {known[1]:.4f}"
+            here = f"{comparison.model.mean:.4f} ± {comparison.model.error:.4f}"
+            scores.add_row(name, here, f"{comparison.baseline.mean:.4f}", then)
+        console.print(scores)
+
+
 def write_findings(found: NewDataFindings, path: Path) -> str:
-    """What was found as one JSON document.
+    """What was found as one JSON document; the further targets are in a list.
 
     Parameters
     ----------
@@ -74,14 +81,20 @@ def write_findings(found: NewDataFindings, path: Path) -> str:
     str
         JSON.
     """
+    document = {**_list_findings(found), "report": str(path)}
+    if found.others:
+        document["other_targets"] = [_list_findings(one) for one in found.others]
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
+
+def _list_findings(found: NewDataFindings) -> dict[str, Any]:
     def number(value: float) -> float | None:
         return None if math.isnan(value) else value
 
     training: dict[str, Any] | None = None
     if found.training is not None:
         training = {"table": found.training.source, "rows": found.training.n_rows, "target": found.training.target}
-    document = {
+    return {
         "rows": found.n_rows,
         "target": found.target,
         "summary": list(found.sentences),
@@ -106,6 +119,4 @@ def write_findings(found: NewDataFindings, path: Path) -> str:
             }
             for one in found.drifts
         ],
-        "report": str(path),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -291,7 +291,8 @@ KeepOption = Annotated[
     list[str] | None, typer.Option("--keep", "-k", metavar="COL", help="A column to copy; repeatable.")
 ]
 TruthOption = Annotated[
-    str | None, typer.Option("--target", "-t", metavar="COL", help="The target column, if the table has it.")
+    str | None,
+    typer.Option("--target", "-t", metavar="COL", help="The target column, if the table has it; or several."),
 ]
 SampleRowsOption = Annotated[
     int, typer.Option("--rows", metavar="N", min=1, help="Number of rows to explain, sampled from the table.")

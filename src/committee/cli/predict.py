@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.model_rows import ModelRows
-from committee.cli.several_targets import refuse_several
 
 if TYPE_CHECKING:
-    from committee.cli.explanations import Explainer
+    from committee.cli.explanations import TargetExplainer
     from committee.cli.stream import TableStream
 
 __all__ = ["PredictOptions", "Predictor", "make_prediction_columns"]
@@ -88,7 +87,7 @@ class Predictor:
         pyarrow.Table
             Copied columns, then the prediction, then the other requested columns.
         """
-        explainer: Explainer | None = None
+        explainer: TargetExplainer | None = None
         for chunk, rows in self.rows.read():
             columns = {name: chunk.column(name) for name in self.keep}
             predicted = self.model.predict(rows)
@@ -101,10 +100,10 @@ class Predictor:
                 curves = self.model.predict_survival_function(rows, self.options.times)
                 columns |= {f"survival_{t:g}": pa.array(curves[:, k]) for k, t in enumerate(self.options.times)}
             if self.options.reasons:
-                from committee.cli.explanations import Explainer
+                from committee.cli.explanations import TargetExplainer
 
-                explainer = explainer or Explainer(self.model, rows)
-                columns |= explainer.explain(rows, predicted).make_top_columns(self.options.reasons)
+                explainer = explainer or TargetExplainer(self.model, rows, self.options.targets)
+                columns |= explainer.make_columns(rows, predicted, self.options.reasons)
             yield pa.table(columns)
 
     def _check_options(self) -> None:
@@ -120,8 +119,6 @@ class Predictor:
             )
         if options.times and not hasattr(self.model, "predict_survival_function"):
             raise CommandError(f"{name} predicts no survival curves.", "--times is for --task survival.", USAGE)
-        if options.reasons:
-            refuse_several(self.model, "predict --explain")
         if options.interval is not None and not hasattr(self.model, "predict_interval"):
             raise CommandError(
                 f"{name} predicts no intervals.",

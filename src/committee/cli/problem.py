@@ -102,6 +102,10 @@ class LearningProblem:
         Sample weights.
     levels : tuple
         Classes of an ordinal target, the lowest first.
+    together : ndarray of shape (n_rows, n_targets) or None
+        All targets of a fit of several; None for a fit of one.
+    position : int
+        The number of this target among them.
     """
 
     source: str
@@ -114,6 +118,8 @@ class LearningProblem:
     groups: NDArray[np.intp] | None = None
     weights: NDArray[np.float64] | None = None
     levels: tuple[Any, ...] = ()
+    together: NDArray[Any] | None = None
+    position: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -131,7 +137,7 @@ class LearningProblem:
         return get_values(self.y)
 
     def make_fit_target(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[NDArray[Any], dict[str, Any]]:
-        """The target of some rows as `fit` takes it, and its further arguments.
+        """The target of some rows as `fit` takes it, with those fitted together, and its further arguments.
 
         Parameters
         ----------
@@ -142,6 +148,8 @@ class LearningProblem:
         -------
         tuple of ndarray and dict
         """
+        if self.together is not None:
+            return self.together[rows], {}
         y = self.y[rows]
         return (y["relevance"], {"qid": y["query"]}) if self.task == "rank" else (y, {})
 
@@ -239,7 +247,7 @@ def _check_roles(source: Source, target: str, roles: Roles) -> None:
     for name in (target, *roles.drop, *(name for name in given.values() if name is not None)):
         if name not in names:
             several = {one.strip() for one in name.split(",")} <= set(names)
-            hint = "Name one column; only committee fit takes several targets." if several else suggest(name, names)
+            hint = "Name one column here; fit and tune take several targets." if several else suggest(name, names)
             raise CommandError(f"'{source.name}' has no column '{name}'.", hint, USAGE)
     if target in roles.drop:
         raise CommandError(f"The target '{target}' cannot be dropped.", "Choose another --target.", USAGE)

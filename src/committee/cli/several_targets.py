@@ -1,27 +1,34 @@
-"""Several targets: ``committee fit --target a,b`` fits one automatic committee, with a committee for each of them."""
+"""Several targets: ``committee fit --target a,b`` fits one model to all of them; scores and reports are of each."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
+from rich.markup import escape
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.problem import LearningProblem, Roles, define_problem, keep_known_targets
-from committee.cli.show import make_console, show_files, show_fit_results, show_problem, write_json
 
 if TYPE_CHECKING:
-    from committee.cli.fit_places import FitPlaces
-    from committee.cli.plan import Plan
+    from rich.console import Console
+
+    from committee.cli.results import FitResults
     from committee.cli.table import Source
 
-__all__ = ["define_problems", "fit_targets", "refuse_report", "refuse_several", "split_targets", "stack_targets"]
+__all__ = [
+    "choose_targets",
+    "define_problems",
+    "show_problems",
+    "show_target_results",
+    "split_targets",
+    "stack_targets",
+    "write_target_documents",
+]
 
 _TASKS = ("auto", "classification", "regression")
 
@@ -95,8 +102,9 @@ def define_problems(source: Source, roles: Roles, targets: Sequence[str], task: 
             "Fit classes and numbers apart, or set --task for all of them.",
             USAGE,
         )
-    first = replace(problems[0], notices=(*dict.fromkeys(notices), *problems[0].notices))
-    return [first, *problems[1:]]
+    problems[0] = replace(problems[0], notices=(*dict.fromkeys(notices), *problems[0].notices))
+    together = stack_targets(problems)
+    return [replace(problem, together=together, position=k) for k, problem in enumerate(problems)]
 
 
 def stack_targets(problems: Sequence[LearningProblem]) -> NDArray[Any]:
@@ -116,94 +124,102 @@ def stack_targets(problems: Sequence[LearningProblem]) -> NDArray[Any]:
     return np.stack([problem.y for problem in problems], axis=1)
 
 
-def fit_targets(
-    problems: Sequence[LearningProblem],
-    plan: Plan,
-    places: FitPlaces,
-    roles: Roles,
-    licence: str | None,
-    *,
-    as_json: bool,
+def show_problems(console: Console, problems: Sequence[LearningProblem]) -> None:
+    """Print the table, and all targets.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    problems : sequence of LearningProblem
+        One for each target.
+    """
+    from committee.cli.show import show_problem, show_target
+
+    show_problem(console, problems[0])
+    for problem in problems[1:]:
+        console.print(f"target [bold]{escape(problem.target)}[/] ({problem.task})", soft_wrap=True)
+        show_target(console, problem)
+
+
+def show_target_results(
+    console: Console, problems: Sequence[LearningProblem], results: Sequence[FitResults], folds: int
 ) -> None:
-    """Fit the automatic committee to several targets; print the scores of each, and write the model.
+    """Print the results of each target, and the first score of all.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    problems : sequence of LearningProblem
+        One for each target.
+    results : sequence of FitResults
+        The same.
+    folds : int
+        Number of folds.
+    """
+    from committee.cli.show import make_text_table, show_fit_results, show_importances
+
+    shared = results[0].importances if all(one.importances == results[0].importances for one in results) else {}
+    for problem, found in zip(problems, results, strict=True):
+        console.print(f"\nTarget [bold]{escape(problem.target)}[/]", end="")
+        show_fit_results(console, replace(found, importances={}) if shared else found, folds)
+    name = next(iter(results[0].comparisons))
+    table = make_text_table("target", f">{name}", ">naive")
+    for problem, found in zip(problems, results, strict=True):
+        one = found.comparisons[name]
+        table.add_row(
+            escape(problem.target), f"{one.model.mean:.4f} ± {one.model.error:.4f}", f"{one.baseline.mean:.4f}"
+        )
+    console.print("\nAll targets:")
+    console.print(table)
+    show_importances(console, shared)
+
+
+def write_target_documents(
+    problems: Sequence[LearningProblem], results: Sequence[FitResults], output: str | None, report: str | None
+) -> list[dict[str, Any]]:
+    """The JSON document of each target.
 
     Parameters
     ----------
     problems : sequence of LearningProblem
         One for each target.
-    plan : Plan
-        The options.
-    places : FitPlaces
-        Where the model is written; there is no report of several targets.
-    roles : Roles
-        Roles of the columns.
-    licence : str or None
-        Of the data.
-    as_json : bool
-        Whether one JSON document is printed.
+    results : sequence of FitResults
+        The same.
+    output, report : str or None
+        Paths of the model and of the report.
+
+    Returns
+    -------
+    list of dict
     """
-    from committee.cli.automl_run import read_automl_results
-    from committee.cli.certificates import certify_targets
-    from committee.cli.fit import set_default_time
-    from committee.cli.model_setup import AUTOML, ModelSetup, is_automl
-    from committee.cli.output import write_model
-    from committee.cli.progress import watch_fits
+    from committee.cli.show import write_json
 
-    if not is_automl(plan.estimator, problems[0].task):
-        raise CommandError(
-            f"--estimator {plan.estimator} is for one --target here.",
-            "Leave it out for the automatic committee; in Python, forests, boosting and AdaBoost take several targets.",
-            USAGE,
-        )
-    plan = set_default_time(plan)
-    setups = [ModelSetup(problem, plan) for problem in problems]
-    console, first = make_console(), problems[0]
-    if not as_json:
-        show_problem(console, first)
-    started = time.perf_counter()
-    params = {} if first.weights is None else {"sample_weight": first.weights}
-    model = setups[0].template
-    with watch_fits(AUTOML, None, model.time_budget):
-        model.fit(first.features, stack_targets(problems), groups=first.groups, **params)
-    seconds = time.perf_counter() - started
-    results = [
-        read_automl_results(setup, own, seconds / len(setups))
-        for setup, own in zip(setups, model.estimators_, strict=True)
-    ]
-    if not as_json:
-        for problem, found in zip(problems, results, strict=True):
-            console.print(f"\nTarget [bold]{problem.target}[/]", end="")
-            show_fit_results(console, found, plan.folds)
-        console.print("There is no report of several targets; committee fit with one --target writes that of one.")
-    notes = certify_targets(model, problems, roles, licence)
-    written, _ = replace(places, report=None).write(lambda path: write_model(model, path, notes), lambda _: 0)
-    if as_json:
-        path = None if written is None else str(written.path)
-        pages = [json.loads(write_json(p, r, path, None)) for p, r in zip(problems, results, strict=True)]
-        typer.echo(json.dumps({"targets": pages}, indent=2, ensure_ascii=False))
-    else:
-        show_files(console, written, None)
+    pairs = zip(problems, results, strict=True)
+    return [json.loads(write_json(problem, found, output, report)) for problem, found in pairs]
 
 
-def refuse_report(report: str | None) -> None:
-    """Refuse ``--report``, the value of which is given, where there are several targets."""
-    if report is not None:
-        raise CommandError("There is no report of several targets.", "Leave out --report, or name one.", USAGE)
-
-
-def refuse_several(model: Any, command: str) -> None:
-    """Refuse a model of several targets where one is needed.
+def choose_targets(named: str | None, targets: Sequence[str]) -> list[int]:
+    """The numbers of the targets of a model that ``--target`` names; all of them without it.
 
     Parameters
     ----------
-    model : estimator
-        Fitted.
-    command : str
-        The command, in the words of the sentence.
+    named : str or None
+        Value of ``--target``.
+    targets : sequence of str
+        Names of the targets of the model.
+
+    Returns
+    -------
+    list of int
     """
-    if len(getattr(model, "_outputs", ())) > 1:
-        raise CommandError(
-            f"committee {command} is for models of one target, and this one has {len(model._outputs)}.",
-            "Save the committee of one target from Python: committee.save(model.estimators_[0], FILE).",
-            USAGE,
-        )
+    if named is None:
+        return list(range(len(targets)))
+    names = split_targets(named, targets)
+    for name in names:
+        if name not in targets:
+            raise CommandError(
+                f"'{name}' is not a target of the model.", f"Its targets are {', '.join(targets)}.", USAGE
+            )
+    return [targets.index(name) for name in names]

@@ -77,6 +77,21 @@ def show_problem(console: Console, problem: LearningProblem) -> None:
         columns.add_row(escape(column.name), column.kind, share, f"{column.n_distinct:,}")
     console.print(columns)
     show_omitted(console, len(problem.columns))
+    show_target(console, problem)
+    for notice in problem.notices:
+        console.print(f"[yellow]Note:[/] {escape(notice)}")
+
+
+def show_target(console: Console, problem: LearningProblem) -> None:
+    """Print the distribution of the target.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        The output.
+    problem : LearningProblem
+        Features and target.
+    """
     if problem.has_classes:
         _show_balance(console, problem)
     else:
@@ -84,8 +99,6 @@ def show_problem(console: Console, problem: LearningProblem) -> None:
         console.print(f"target from {y.min():g} to {y.max():g}, mean {y.mean():g}, standard deviation {y.std():g}")
         for sentence in _describe_task(problem):
             console.print(sentence)
-    for notice in problem.notices:
-        console.print(f"[yellow]Note:[/] {escape(notice)}")
 
 
 def _describe_task(problem: LearningProblem) -> list[str]:

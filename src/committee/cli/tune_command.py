@@ -10,7 +10,8 @@ from committee.cli.app import app
 from committee.cli.fit_places import OutputOptions, choose_places
 from committee.cli.plan import Plan
 from committee.cli.problem import Roles, define_problem
-from committee.cli.show import ProblemPrinter, make_console, show_files, show_fit_results, write_json
+from committee.cli.several_targets import define_problems, show_problems, split_targets
+from committee.cli.show import make_console, show_files, show_fit_results, write_json
 from committee.cli.table import read_source
 
 _EstimatorOption = Annotated[
@@ -48,7 +49,7 @@ _TUNE_EXAMPLES = """[bold]Examples[/]
 def tune(
     context: typer.Context,
     table: options.TableNameArgument,
-    target: options.TargetOption = None,
+    target: options.TargetsOption = None,
     estimator: _EstimatorOption = "gradient-boosting",
     settings: options.SettingsOption = None,
     metric: options.MetricNameOption = None,
@@ -87,7 +88,10 @@ def tune(
     del debug  # read from sys.argv by `run`
     places = choose_places(table, None, OutputOptions(output, report, no_report, no_save))
     roles = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
-    problem = define_problem(read_source(table, encoding, header), roles, task)
+    source = read_source(table, encoding, header)
+    targets = split_targets(target, source.table.column_names)
+    several = define_problems(source, roles, targets, task) if len(targets) > 1 else []
+    problem = several[0] if several else define_problem(source, roles, task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
@@ -97,10 +101,16 @@ def tune(
     plan = Plan(estimator, options.parse_settings(settings), folds, seed, jobs, metric)
     console = make_console()
     if not as_json:
-        ProblemPrinter(console, problem).on_start()
-    tuned = tune_problem(problem, plan, TuningOptions(method, budget, candidates, oob))
+        show_problems(console, several or [problem])
+    tuned = tune_problem(problem, plan, TuningOptions(method, budget, candidates, oob), several[1:])
     if not as_json:
         show_candidates(console, tuned)
+    if several:
+        from committee.cli.joint_fit import fit_and_write_targets
+
+        more = {"tuning": write_candidates(tuned)}
+        fit_and_write_targets(context, several, tuned.plan, places, roles, licence, as_json=as_json, more=more)
+        return
     observer = None if places.report is None else FoldObserver(problem, tuned.plan)
     results = fit_problem(problem, tuned.plan, observer)
     if not as_json:

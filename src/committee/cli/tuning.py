@@ -14,15 +14,28 @@ from committee.cli.plan import Plan
 from committee.cli.progress import watch_fits
 from committee.cli.show import make_text_table, show_omitted
 from committee.exceptions import ParameterError
+from committee.inspection.one_target import OneTarget
 from committee.search import HalvingSearch, RandomSearch, SearchReport, TPESearch, default_space
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from committee.cli.metrics import ScoringMetric
     from committee.cli.problem import LearningProblem
+    from committee.typing import FloatArray
 
-__all__ = ["METHODS", "TunedPlan", "TuningOptions", "show_candidates", "tune_problem", "write_candidates"]
+__all__ = [
+    "METHODS",
+    "MeanOfTargets",
+    "TunedPlan",
+    "TuningOptions",
+    "show_candidates",
+    "tune_problem",
+    "write_candidates",
+]
 
 METHODS: dict[str, Any] = {"tpe": TPESearch, "halving": HalvingSearch, "random": RandomSearch}
 _DEFAULT_METRICS = {
@@ -73,14 +86,41 @@ class TunedPlan:
         After its fit.
     metric : ScoringMetric
         The metric that decided.
+    n_targets : int
+        Targets of the fit; of several the metric is the mean over them.
     """
 
     plan: Plan
     search: Any
     metric: ScoringMetric
+    n_targets: int = 1
 
 
-def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) -> TunedPlan:
+@dataclass(frozen=True)
+class MeanOfTargets:
+    """A scorer of a model of several targets: the mean of a metric over them.
+
+    Parameters
+    ----------
+    metrics : tuple of ScoringMetric
+        The metric, for each target.
+    """
+
+    metrics: tuple[ScoringMetric, ...]
+
+    def __call__(self, model: Any, X: Any, y: NDArray[Any], sample_weight: FloatArray | None = None) -> float:
+        """The mean; larger is better."""
+        scores = []
+        for k, metric in enumerate(self.metrics):
+            view = OneTarget(model, k)
+            own = y[:, k].astype(view.classes_.dtype) if hasattr(model, "classes_") else y[:, k]
+            scores.append(metric.sign * metric.score(view, X, own, sample_weight))
+        return float(np.mean(scores))
+
+
+def tune_problem(
+    problem: LearningProblem, plan: Plan, wanted: TuningOptions, others: Sequence[LearningProblem] = ()
+) -> TunedPlan:
     """Search the parameters of an estimator on all rows of a problem.
 
     Parameters
@@ -91,6 +131,8 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
         The estimator, and parameters that stay as they are.
     wanted : TuningOptions
         Method and budget.
+    others : sequence of LearningProblem
+        Those of further targets that are fitted together; the metric is the mean over the targets.
 
     Returns
     -------
@@ -105,6 +147,9 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
     space = {name: values for name, values in space.items() if name not in plan.settings}
     rows, metric = np.arange(problem.n_rows), setup.metrics[0]
     y, given = problem.make_fit_target()
+    scoring: Any = metric.scorer if problem.levels else metric.library or metric.scorer
+    if others:
+        scoring = MeanOfTargets((metric, *(ModelSetup(one, plan).metrics[0] for one in others)))
     if problem.weights is not None:
         given["sample_weight"] = problem.weights
     with watch_fits("tuning", None) as display:
@@ -118,7 +163,7 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
             setup.template,
             space,
             n_candidates=wanted.candidates,
-            scoring=metric.scorer if problem.levels else metric.library or metric.scorer,
+            scoring=scoring,
             cv="oob" if wanted.out_of_bag else list(setup.split_rows(rows, plan.folds, plan.seed)),
             refit=False,
             budget=wanted.budget,
@@ -128,7 +173,7 @@ def tune_problem(problem: LearningProblem, plan: Plan, wanted: TuningOptions) ->
         )
         search.fit(problem.features, y, **given)
         display.close()
-    return TunedPlan(replace(plan, settings={**plan.settings, **search.best_params_}), search, metric)
+    return TunedPlan(replace(plan, settings={**plan.settings, **search.best_params_}), search, metric, 1 + len(others))
 
 
 def show_candidates(console: Console, tuned: TunedPlan) -> None:
@@ -140,7 +185,8 @@ def show_candidates(console: Console, tuned: TunedPlan) -> None:
     shown += [] if 0 in shown else [0]
     n_folds = "out-of-bag rows" if search.cv == "oob" else f"{search.n_splits_} folds"
     count = f"{search.n_candidates_} candidate" + "s" * (search.n_candidates_ > 1)
-    console.print(f"\n{count} in {search.search_time_:.0f} s, {metric.name} by {n_folds}:")
+    mean = "" if tuned.n_targets == 1 else f", mean of {tuned.n_targets} targets"
+    console.print(f"\n{count} in {search.search_time_:.0f} s, {metric.name} by {n_folds}{mean}:")
     table = make_text_table("", f">{metric.name}", ">members", "parameters")
     for k in shown:
         members = found["n_members"][k]

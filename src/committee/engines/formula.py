@@ -52,11 +52,11 @@ __all__ = [
 ]
 
 FunctionName: TypeAlias = Literal[
-    "exp", "exp2", "log", "sigmoid", "softmax", "sort", "sum", "argmax", "round", "missing", "known"
+    "exp", "exp2", "log", "sigmoid", "softplus", "softmax", "sort", "sum", "argmax", "round", "missing", "known"
 ]
-"""``argmax`` is the column of the largest number, the first of equals; ``softmax``, ``exp`` and ``sigmoid`` are those
-of the engine; ``sum`` adds as NumPy does along a row; ``round`` is to the nearest whole number, half to even.
-``missing`` is one for NaN and zero for a number, ``known`` is the number and zero for NaN."""
+"""``argmax`` is the column of the largest number, the first of equals; ``softmax``, ``exp``, ``sigmoid`` and
+``softplus``, ln(1 + e^x), are those of the engine; ``sum`` adds as NumPy does along a row; ``round`` is to the nearest
+whole number, half to even. ``missing`` is one for NaN and zero for a number, ``known`` the number and zero for NaN."""
 
 
 class FormulaTerm(ABC):

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from committee.constraints import show_value
 from committee.exceptions import ParameterTypeError
 
 if TYPE_CHECKING:
     from committee.data import Schema
+    from committee.engines import Trees
     from committee.typing import FloatArray, IndexArray
 
-__all__ = ["TreeModel", "present_trees"]
+__all__ = ["TreeModel", "present_trees", "replace_leaf_values", "weigh_leaves"]
 
 
 @dataclass(frozen=True)
@@ -88,3 +91,22 @@ def present_trees(model: Any) -> TreeModel:
         )
     presented: TreeModel = present()
     return presented
+
+
+def weigh_leaves(trees: Trees) -> FloatArray | None:
+    """The training weights of the leaves; None if the arena has lost them.
+
+    The arena omits what it can derive: the weight of a leaf is the sum over the classes of its first output, or the
+    number of its rows.
+    """
+    if len(trees.leaf_weights):
+        return np.asarray(trees.leaf_weights)
+    if len(trees.outputs):
+        counts = np.asarray(trees.values, dtype=np.float64)
+        return np.asarray(counts[:, : int(trees.outputs[0])].sum(axis=1))
+    return np.asarray(trees.leaf_samples, dtype=np.float64) if len(trees.leaf_samples) else None
+
+
+def replace_leaf_values(trees: Trees, values: FloatArray) -> Trees:
+    """The same splits with other leaf values, of shape (n_leaves, width); the training weights of the leaves stay."""
+    return trees.with_leaf_values(np.ascontiguousarray(values, dtype=np.float64), weigh_leaves(trees))

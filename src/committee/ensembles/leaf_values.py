@@ -23,7 +23,6 @@ __all__ = [
     "find_leaf_indices",
     "read_refit_values",
     "read_refit_weights",
-    "replace_leaf_values",
 ]
 
 
@@ -32,14 +31,6 @@ def find_leaf_indices(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: in
     nodes = apply_trees(trees, rows, n_jobs) + np.asarray(trees.node_offsets[:-1], dtype=np.intp)
     inside = np.asarray(trees.nodes["left"], dtype=np.intp).take(nodes)
     return inside + np.asarray(trees.leaf_offsets[:-1], dtype=np.intp)
-
-
-def replace_leaf_values(trees: Trees, values: FloatArray) -> Trees:
-    """The same splits with other leaf values; the training weights of the leaves stay."""
-    weights = np.asarray(trees.leaf_weights)
-    if not len(weights) and len(trees.outputs):
-        weights = np.asarray(trees.values, dtype=np.float64).sum(axis=1)
-    return trees.with_leaf_values(np.ascontiguousarray(values), weights if len(weights) else None)
 
 
 def blend_leaves(old: FloatArray, new: FloatArray, counts: FloatArray, decay_rate: float) -> FloatArray:

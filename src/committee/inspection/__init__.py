@@ -18,6 +18,7 @@ from committee.inspection.importance import (
 )
 from committee.inspection.majority_vote import JuryCurve, measure_jury
 from committee.inspection.margins import measure_margins, suspect_labels, weigh_rows
+from committee.inspection.one_target import OneTarget
 from committee.inspection.pair_effects import accumulated_pair_effects
 from committee.inspection.proximity import measure_proximity, scale_proximity
 from committee.inspection.shap import ShapValues, shap_values
@@ -30,6 +31,7 @@ __all__ = [
     "Importance",
     "Interactions",
     "JuryCurve",
+    "OneTarget",
     "ShapValues",
     "accumulated_local_effects",
     "accumulated_pair_effects",

@@ -439,7 +439,9 @@ def _check_model(model: EstimatorLike) -> bool:
         raise ParameterTypeError("The 'model' argument must be a fitted estimator with the method predict.")
     classifies = bool(is_classifier(model))
     if classifies and isinstance(getattr(model, "classes_", None), list):
-        raise ParameterError("Classifiers with several outputs are not supported here; inspect one output at a time.")
+        raise ParameterError(
+            "Classifiers with several outputs are not supported here; inspect one of them: OneTarget(model, 0)."
+        )
     return classifies
 
 

@@ -12,6 +12,7 @@ from committee.data.dates import show_dates
 from committee.data.inputs import DATE_KINDS
 from committee.data.intake import take_in_rows
 from committee.engines import get_engine
+from committee.engines.several_targets import list_target_columns
 from committee.engines.tree_model import TreeModel, present_trees
 from committee.exceptions import DataError, EngineError, ParameterError
 
@@ -146,8 +147,8 @@ def shap_values(
     The explained output is: for trees, bags and forests, probabilities or values; for gradient boosting the raw score,
     before the link; for AdaBoost and arcing, with every algorithm, the ``decision_function``, which is a sum over the
     members; for ``AdaBoostRegressor(algorithm="rt")`` the mean (the median of "r2" is not a sum). For two classes
-    boosted models have one output, that of the second class. The weights of the children are those that the tree was
-    grown with: in AdaBoost the weights of its round.
+    boosted models have one output, that of the second class. Outputs of several targets stand side by side. The
+    weights of the children are those that the tree was grown with: in AdaBoost the weights of its round.
 
     The value of a date or of a list is the sum over the features that it became.
 
@@ -264,8 +265,10 @@ def name_outputs(model: EstimatorLike, trees: TreeModel) -> list[str] | None:
     classes = getattr(model, "classes_", None)
     if isinstance(classes, np.ndarray) and len(classes) == trees.width:
         return [str(c) for c in classes.tolist()]
-    if isinstance(classes, list) and sum(map(len, classes)) == trees.width:
-        return [f"{k}: {c}" for k, own in enumerate(classes) for c in own.tolist()]
+    if isinstance(classes, list):
+        spans = list_target_columns(classes, trees.width, len(classes))
+        named = zip(classes, spans, strict=True)
+        return [f"{k}: {c}" for k, (own, span) in enumerate(named) for c in own[-len(span) :].tolist()]
     return [str(k) for k in range(trees.width)]
 
 

@@ -23,7 +23,7 @@ from committee.engines.formula import (
     WeightedMedian,
     order_terms,
 )
-from committee.losses import LossFunction, apply_exp2, apply_sigmoid, apply_softmax
+from committee.losses import LossFunction, apply_exp2, apply_sigmoid, apply_softmax, apply_softplus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,6 +169,7 @@ _ROW_FUNCTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "exp2": apply_exp2,
     "log": np.log,
     "sigmoid": _sigmoid_rows,
+    "softplus": apply_softplus,
     "softmax": apply_softmax,
     "sort": lambda values: np.sort(values, axis=1),
     "sum": lambda values: np.ascontiguousarray(values).sum(axis=1, keepdims=True),

@@ -245,9 +245,9 @@ class BaseSearch(MetaEstimatorMixin, CommitteeEstimator):  # type: ignore[misc]
         order = sorted(run.candidates, key=lambda one: (one is not best, -np.nan_to_num(one.mean_score(run.metric))))
         tables = [one.list_predictions(len(data.y)) for one in order]
         found = [table for table in tables if table is not None]
-        classes = np.unique(data.y) if is_classifier(self.estimator) else None
         if metrics.needs_model or data.y.ndim != 1 or not found or tables[0] is None:
             return unknown
+        classes = np.unique(data.y) if is_classifier(self.estimator) else None
         found = [table for table in found if table.shape[1] == found[0].shape[1]]
         if classes is not None and found[0].shape[1] != len(classes):
             return unknown

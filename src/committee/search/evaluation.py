@@ -20,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from committee.data.rows import select_rows
 from committee.data.spilling import carry_limit
+from committee.data.targets import encode_classes
 from committee.ensembles.boosting.continued import ContinuedBoosting, FollowedFit
 from committee.ensembles.combining.fold_average import FoldAverage
 from committee.ensembles.combining.member_predictions import read_oob_predictions
@@ -210,7 +211,11 @@ class Evaluator:
             for model, (train, _) in zip(models, self.data.folds, strict=True):
                 given = select_entries(self.data.fit_params, train, len(self.data.y))
                 model.fit(select_rows(self.data.X, train), self.data.y[train], **given)
-        return FoldAverage(models, [np.unique(self.data.y)] if is_classifier(self.estimator) else None)
+        if not is_classifier(self.estimator):
+            return FoldAverage(models, None)
+        if self.data.y.ndim == 1:
+            return FoldAverage(models, [np.unique(self.data.y)])
+        return FoldAverage(models, encode_classes(self.data.y, type(self.estimator).__name__).classes)
 
     def describe_winner(self, one: Candidate) -> dict[str, Any]:
         """The parameters that fit a candidate again, the number of rounds that was found among them."""

@@ -10,7 +10,6 @@ from sklearn.multioutput import MultiOutputClassifier
 import committee
 from committee import AdaBoostClassifier, AdaBoostRegressor, ArcingClassifier, DecisionTreeClassifier
 from committee.exceptions import CommitteeError, DataError, ModelFileError, ParameterTypeError
-from committee.inspection import shap_values
 
 
 def make_targets(n_rows: int = 300, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -135,12 +134,9 @@ def test_what_is_of_one_target_only() -> None:
     for ask in (
         lambda: model.margins(X, labels[:, 0]),
         lambda: model.training_error_bound(),
-        lambda: model.predictor(),
-        lambda: shap_values(model, X[:3]),
     ):
         with pytest.raises(ParameterTypeError, match=r"fitted on several targets .* in estimators_"):
             ask()
-    assert shap_values(model.estimators_[1], X[:3]).values.shape == (3, 4)
     with pytest.raises(DataError, match=r"two classes; y has 4.*\(Target 1.\)"):
         AdaBoostClassifier(algorithm="discrete").fit(X, classes)
     with pytest.raises(CommitteeError, match=r"predicts one output only"):

@@ -191,5 +191,3 @@ def test_what_cannot_be_gets_a_sentence() -> None:
         GradientBoostingSurvivalAnalysis("hazard", monotonic_cst=[1, 0, 0, 0]).fit(X, y)
     with pytest.raises(CommitteeError, match="All rows of y are censored"):
         GradientBoostingSurvivalAnalysis().fit(X, make_survival_target(np.zeros(50), y["time"]))
-    with pytest.raises(CommitteeError, match="hazards of intervals"):
-        GradientBoostingSurvivalAnalysis("hazard", n_estimators=2).fit(X, y).to_formula()

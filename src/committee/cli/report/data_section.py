@@ -24,6 +24,8 @@ from committee.cli.report.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from committee.cli.problem import ColumnSummary, LearningProblem
     from committee.cli.report.report_data import ReportData
 
@@ -69,13 +71,15 @@ def describe_cards(data: ReportData) -> str:
     return f'<dl class="cards">{body}</dl>'
 
 
-def describe_data(problem: LearningProblem) -> Section:
+def describe_data(problem: LearningProblem, others: Sequence[LearningProblem] = ()) -> Section:
     """The features and the target.
 
     Parameters
     ----------
     problem : LearningProblem
         Features and target.
+    others : sequence of LearningProblem
+        Those of further targets of the same table.
 
     Returns
     -------
@@ -92,8 +96,9 @@ def describe_data(problem: LearningProblem) -> Section:
     ]
     if len(problem.columns) > len(shown):
         parts.append(f"<p>… and {len(problem.columns) - len(shown):,} more.</p>")
-    parts.append(f"<h3>Target: {escape(problem.target)}</h3>")
-    parts.append(_describe_target(problem))
+    for one in (problem, *others):
+        parts.append(f"<h3>Target: {escape(one.target)}</h3>")
+        parts.append(_describe_target(one))
     parts += [f'<p class="note">{escape(notice)}</p>' for notice in problem.notices]
     return Section("data", "Data", "\n".join(parts))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ import pyarrow.compute as pc
 
 import committee
 from committee.cli.automl_run import compare_predictions
+from committee.cli.certificates import read_targets
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.metrics import choose_metrics
-from committee.cli.model_rows import ModelRows, load_model, read_categories
+from committee.cli.model_rows import ModelRows, load_model, name_model, read_categories
 from committee.cli.options import set_jobs
 from committee.cli.problem import name_kind
 from committee.cli.report.beside_column import BesideColumn, find_beside
@@ -25,19 +27,25 @@ from committee.cli.report.drift.distances import ColumnDrift, compare_feature, c
 from committee.cli.report.drift.drift_section import describe_drift
 from committee.cli.report.drift.new_importances import describe_new_importances, measure_new_importances
 from committee.cli.report.drift.new_scores import describe_new_cards, describe_new_scores, summarize_new_data
-from committee.cli.report.drift.training_summary import LevelSummary, TrainingSummary, read_summary
+from committee.cli.report.drift.target_summaries import read_target_summaries
+from committee.cli.report.drift.training_summary import LevelSummary, TrainingSummary
 from committee.cli.report.errors_section import describe_confusion, describe_largest_errors
+from committee.cli.report.markup import Section
 from committee.cli.report.order_section import describe_order
 from committee.cli.report.page import render_page, write_page
 from committee.cli.report.scored_rows import ScoredRows
 from committee.cli.report.summary import render_summary
-from committee.cli.several_targets import refuse_several
+from committee.cli.report.target_sections import compare_targets, name_sections
+from committee.cli.several_targets import choose_targets
 from committee.cli.stream import open_stream
 from committee.cli.text_format import TextReading
+from committee.inspection.one_target import OneTarget
 from committee.io.description import describe_file
 from committee.scoring import wrap_predictions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from committee.cli.results import Comparison
@@ -67,6 +75,8 @@ class NewDataFindings:
         The training table, as the model file describes it; None if it does not.
     drifts : tuple of ColumnDrift
         The columns, the largest drift first; empty without a summary of the training table.
+    others : tuple of NewDataFindings
+        What was found of the further targets of a model of several.
     """
 
     n_bytes: int
@@ -76,6 +86,7 @@ class NewDataFindings:
     scores: dict[str, Comparison]
     training: TrainingSummary | None
     drifts: tuple[ColumnDrift, ...]
+    others: tuple[NewDataFindings, ...] = ()
 
     @property
     def drifted(self) -> tuple[ColumnDrift, ...]:
@@ -104,7 +115,8 @@ def write_model_report(
     table : str
         Path or name of the table.
     target : str or None
-        The column with the true values; None for that of the fit, if the table has it.
+        The column with the true values; None for that of the fit, if the table has it. Of a model of several targets,
+        the targets to report on; None for all.
     place : pathlib.Path
         The page.
     metric : str or None
@@ -123,37 +135,117 @@ def write_model_report(
     NewDataFindings
     """
     reading = reading or TextReading()
-    fitted = set_jobs(load_model(model, trusted), jobs)
-    refuse_several(fitted, "report")
-    notes = describe_file(model).notes
-    training = read_summary(notes)
-    stream = open_stream(table, reading.encoding, reading.header)
-    column = _choose_target(target, stream, training)
+    fitted, notes = set_jobs(load_model(model, trusted), jobs), describe_file(model).notes
+    names, seeing = read_targets(model, fitted), partial(open_stream, table, reading.encoding, reading.header)
+    summaries = read_target_summaries(notes, max(len(names), 1))
+    if not names:
+        column = _choose_target(target, seeing(), summaries[0])
+        parts = [_measure_target(fitted, seeing(), column, summaries[0], notes, metric, seed)]
+    else:
+        chosen = choose_targets(target, names)
+        found = seeing().schema.names
+        parts = [
+            _measure_target(
+                OneTarget(fitted, k),
+                seeing(),
+                names[k] if target is not None or names[k] in found else None,
+                summaries[k],
+                {},
+                metric,
+                seed,
+                names[k],
+            )
+            for k in chosen
+        ]
+    title = f"{Path(model).name} on {parts[0].source}"
+    lead, sections = _join_parts(parts, model, [names[k] for k in chosen] if names else [])
+    page = render_page(title, lead, sections, f"Written by committee {committee.__version__}.")
+    n_bytes = write_page(page, place)
+    first, *others = (part.list_findings(n_bytes) for part in parts)
+    return replace(first, others=tuple(others))
+
+
+@dataclass(frozen=True)
+class _MeasuredTarget:
+    """What was measured of one target on the new table."""
+
+    model: Any
+    source: str
+    name: str | None
+    n_rows: int
+    sentences: tuple[str, ...]
+    column: str | None
+    scored: ScoredRows | None
+    scores: dict[str, Comparison]
+    training: TrainingSummary | None
+    drifts: list[ColumnDrift]
+    outcomes: list[ColumnDrift]
+    losses: dict[str, float]
+
+    def list_findings(self, n_bytes: int) -> NewDataFindings:
+        """Without the sections of the page."""
+        known = self.n_rows, self.sentences, self.column, self.scores, self.training, tuple(self.drifts)
+        return NewDataFindings(n_bytes, *known)
+
+    def describe_score(self) -> list[Section]:
+        """The scores, if there are any."""
+        if self.scored is None:
+            return []
+        return [describe_new_scores(self.scores, self.training, len(self.scored.truth))]
+
+    def describe_errors(self) -> list[Section]:
+        """The errors and what matters, if the target is known."""
+        if self.scored is None:
+            return []
+        ranked = [name for name, loss in self.losses.items() if loss > 0.0] or _rank_columns(self.model, self.training)
+        more = [describe_new_importances(self.losses, self.scored)] if self.losses else []
+        return [*_describe_errors(self.scored, ranked), *more]
+
+
+def _measure_target(
+    model: Any,
+    stream: TableStream,
+    column: str | None,
+    training: TrainingSummary | None,
+    notes: Mapping[str, Any],
+    metric: str | None,
+    seed: int,
+    name: str | None = None,
+) -> _MeasuredTarget:
     beside = find_beside(notes, training)
     if beside is not None and beside.column is not None and beside.column not in stream.schema.names:
         column, beside = None, None  # the target alone cannot be scored
-    data = _read_new_table(fitted, stream, column, beside)
+    data = _read_new_table(model, stream, column, beside)
     calendar = frozenset(one.name for one in training.features if one.is_calendar) if training else frozenset()
     scored = None if column is None else _score_rows(data, column, calendar, f"rows of {stream.name}", seed)
     if beside is not None and scored is not None:
         scored = beside.join(scored, data.beside)
     scores = {} if scored is None else _compare_with_guess(scored, training, metric, seed)
-    drifts, outcomes = _measure_drift(data, training, scored)
+    drifts, outcomes = _measure_drift(data, training, scored, "" if name is None else f" of {name}")
     is_same = training is not None and data.n_rows == training.n_rows and all(one.is_same for one in drifts)
-    sentences = summarize_new_data(stream.name, data.n_rows, training, scores, drifts, fitted, is_same=is_same)
-    losses = {} if scored is None else measure_new_importances(fitted, scored, seed)
-    ranked = [name for name, loss in losses.items() if loss > 0.0] or _rank_columns(fitted, training)
-    sections = [
-        *([] if scored is None else [describe_new_scores(scores, training, len(scored.truth))]),
-        describe_drift(drifts, outcomes, training),
-        *([] if scored is None else _describe_errors(scored, ranked)),
-        *([] if scored is None or not losses else [describe_new_importances(losses, scored)]),
+    sentences = summarize_new_data(stream.name, data.n_rows, training, scores, drifts, model, is_same=is_same)
+    losses = {} if scored is None else measure_new_importances(model, scored, seed)
+    own = (stream.name, name, data.n_rows, sentences, column, scored, scores, training, drifts, outcomes, losses)
+    return _MeasuredTarget(model, *own)
+
+
+def _join_parts(parts: Sequence[_MeasuredTarget], model: str, names: Sequence[str]) -> tuple[str, list[Section]]:
+    """The lead and the sections of the page: for several targets those of each, and the drift of the columns once."""
+    first = parts[0]
+    outcomes = [outcome for part in parts for outcome in part.outcomes]
+    drift = describe_drift(first.drifts, outcomes, first.training)
+    leads = [
+        render_summary(part.sentences)
+        + describe_new_cards(model, part.source, part.n_rows, part.scores, part.drifts, part.model)
+        for part in parts
     ]
-    title = f"{Path(model).name} on {stream.name}"
-    lead = render_summary(sentences) + describe_new_cards(model, stream.name, data.n_rows, scores, drifts, fitted)
-    page = render_page(title, lead, sections, f"Written by committee {committee.__version__}.")
-    n_bytes = write_page(page, place)
-    return NewDataFindings(n_bytes, data.n_rows, sentences, column, scores, training, tuple(drifts))
+    if not names:
+        return leads[0], [*first.describe_score(), drift, *first.describe_errors()]
+    sections = []
+    for number, (part, name, lead) in enumerate(zip(parts, names, leads, strict=True), start=1):
+        own = [Section("summary", "Summary", lead), *part.describe_score(), *part.describe_errors()]
+        sections += name_sections(own, name, number)
+    return compare_targets(names, [part.scores for part in parts]), [*sections, drift]
 
 
 @dataclass(frozen=True)
@@ -226,7 +318,7 @@ def _score_rows(data: _NewTable, column: str, calendar: frozenset[str], where: s
             probabilities = wide
     return ScoredRows(
         target=column,
-        estimator=type(data.model).__name__,
+        estimator=name_model(data.model),
         truth=truth,
         predicted=predicted,
         probabilities=None if classes is None else probabilities,
@@ -291,7 +383,7 @@ def _compare_with_guess(
 
 
 def _measure_drift(
-    data: _NewTable, training: TrainingSummary | None, scored: ScoredRows | None
+    data: _NewTable, training: TrainingSummary | None, scored: ScoredRows | None, of_target: str = ""
 ) -> tuple[list[ColumnDrift], list[ColumnDrift]]:
     """Drift of the features, and of the predictions and the target."""
     if training is None:
@@ -306,7 +398,7 @@ def _measure_drift(
     outcomes = []
     if training.predictions is not None:
         predicted = pa.chunked_array([pa.array(data.predicted.tolist())])
-        outcomes.append(compare_outcome("predictions", training.predictions, predicted, training.n_rows))
+        outcomes.append(compare_outcome(f"predictions{of_target}", training.predictions, predicted, training.n_rows))
     if training.outcome is not None and scored is not None:
         truth = pa.chunked_array([pa.array(scored.truth.tolist())])
         outcomes.append(compare_outcome(f"true {scored.target}", training.outcome, truth, training.n_rows))

@@ -33,7 +33,6 @@ __all__ = [
     "predict_labels",
     "spread_rounds",
     "sum_member_terms",
-    "with_leaf_values",
 ]
 
 
@@ -127,7 +126,7 @@ class BoostedTrees(TreeSequence):
         if self._scored is None:
             values = leaf_values(self.trees)
             scores = algorithm.to_scores(values / values.sum(axis=1, keepdims=True))
-            self._scored = with_leaf_values(self.trees, scores, keep_weights=False)
+            self._scored = self.trees.with_leaf_values(np.ascontiguousarray(scores))
         return self._scored
 
     def sum_term(self, row: FormulaTerm, algorithm: Algorithm, weights: FloatArray) -> FormulaTerm:
@@ -167,27 +166,6 @@ def spread_rounds(weights: FloatArray, span: range, width: int) -> tuple[FloatAr
 def leaf_values(trees: Trees) -> FloatArray:
     """Values of all leaves, of shape (n_leaves, width)."""
     return np.asarray(trees.values, dtype=np.float64)
-
-
-def with_leaf_values(trees: Trees, values: FloatArray, *, keep_weights: bool) -> Trees:
-    """Trees with the same splits and other leaf values.
-
-    Parameters
-    ----------
-    trees : Trees
-        The arena.
-    values : ndarray of shape (n_leaves, width)
-        The new values.
-    keep_weights : bool
-        Whether to keep the training weights of the leaves, which explanations of the model need.
-    """
-    if not keep_weights:
-        return trees.with_leaf_values(np.ascontiguousarray(values))
-    weights = trees.leaf_weights
-    if not len(weights) and len(trees.outputs):
-        # The arena omits what it can derive: the weight of a leaf is the sum over its classes.
-        weights = leaf_values(trees).sum(axis=1)
-    return trees.with_leaf_values(np.ascontiguousarray(values), weights if len(weights) else None)
 
 
 # --- estimators of any kind ------------------------------------------------------------------------------------------

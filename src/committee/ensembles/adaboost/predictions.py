@@ -11,14 +11,14 @@ from sklearn.utils import column_or_1d
 from committee.base import ClassifierScoreMixin, available_if, resolve_jobs
 from committee.constraints import show_value
 from committee.engines.formula import ModelFormula, RowFunction, TableRow
-from committee.engines.tree_model import TreeModel
+from committee.engines.several_targets import join_tree_models, present_targets
+from committee.engines.tree_model import TreeModel, replace_leaf_values
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.adaboost.members import (
     BoostedMembers,
     BoostedTrees,
     leaf_values,
     sum_member_terms,
-    with_leaf_values,
 )
 from committee.ensembles.member_formulas import open_members
 from committee.ensembles.staged_predictions import StagedPredictions
@@ -53,7 +53,7 @@ def make_decision_trees(members: BoostedTrees, algorithm: Algorithm) -> Trees:
         sums = np.zeros((len(values), algorithm.n_classes))
         sums[each, values.argmax(axis=1)] = 1.0
     terms = algorithm.to_output(sums, np.ones(1)).reshape(len(values), -1)
-    return with_leaf_values(members.trees, terms, keep_weights=True)
+    return replace_leaf_values(members.trees, terms)
 
 
 def _has_one_target(model: BaseAdaBoostClassifier) -> bool:
@@ -351,6 +351,8 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
+        if "_outputs" in self.__dict__:
+            return join_tree_models([output.to_tree_model() for output in self._outputs])
         members, algorithm = self._fitted_members(), self._rule
         if isinstance(members, BoostedMembers):
             raise ParameterTypeError(
@@ -365,6 +367,8 @@ class BaseAdaBoostClassifier(ClassifierScoreMixin, StagedPredictions, BaseAdaBoo
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        if "_outputs" in self.__dict__:
+            return present_targets(self._outputs, row, self._schema.n_features)
         members, rule, weights = self._fitted_members(), self._rule, self.estimator_weights_
         schema = self._schema
         if isinstance(members, BoostedMembers):

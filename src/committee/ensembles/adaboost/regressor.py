@@ -22,6 +22,7 @@ from committee.engines.formula import (
     TableRow,
     WeightedMedian,
 )
+from committee.engines.several_targets import join_tree_models, present_targets
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.adaboost.block_learner import open_tree_blocks
 from committee.ensembles.adaboost.history import BoostingHistory
@@ -350,6 +351,8 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""
+        if "_outputs" in self.__dict__:
+            return present_targets(self._outputs, row, self._schema.n_features)
         members, weights, schema = self._fitted_members(), self.estimator_weights_, self._schema
         if isinstance(members, BoostedMembers):
             opened = open_members(self, members.estimators, row)
@@ -367,6 +370,8 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
 
     def to_tree_model(self) -> TreeModel:
         """The fitted trees and how they are combined, for importance, partial dependence and Shapley values."""
+        if "_outputs" in self.__dict__:
+            return join_tree_models([output.to_tree_model() for output in self._outputs])
         members, weights = self._fitted_members(), self.estimator_weights_
         if self._takes_median or isinstance(members, BoostedMembers):
             reason = "takes the median of its members (algorithm='r2')"

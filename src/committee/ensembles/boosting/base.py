@@ -25,10 +25,12 @@ from committee.engines.formula import (
     present_scores,
     refuse_formula,
 )
+from committee.engines.several_targets import present_target_scores, take_spans
 from committee.engines.tree_model import TreeModel
 from committee.ensembles.boosting.booster import Booster, InitialScores, PreviousFit
 from committee.ensembles.boosting.custom_loss import CustomLoss
 from committee.ensembles.boosting.group_loss import GroupLoss
+from committee.ensembles.boosting.joined_loss import JoinedLoss
 from committee.ensembles.boosting.leaf_refit import BoostingLeafRefit
 from committee.ensembles.boosting.objective import Objective, predict_initial_scores
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
@@ -40,7 +42,7 @@ from committee.learners.tree_view import normalize_importances
 from committee.losses import LossFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -314,13 +316,26 @@ class BaseBoosting(BoostingLeafRefit, TreeEstimator):
         row = TableRow(self._schema.n_features) if row is None else row
         if isinstance(self._loss, CustomLoss) and hasattr(self._loss.function, "mean"):
             raise refuse_formula(self, "has a loss whose 'mean' is written in Python")
-        if self._task == "classify" and isinstance(self.classes_, list):
-            raise refuse_formula(self, "predicts several class targets")
         scores = self._score_term(row)
+        if self._task == "classify" and isinstance(self.classes_, list):
+            return self._present_targets(row, scores)
         means = _invert_link(scores, self._loss, classes=self._task == "classify")
         if self._task != "classify":
             return ModelFormula(row, self._schema, means)
         return present_scores(row, self._schema, self.classes_, scores, means)
+
+    def _present_targets(self, row: FormulaTerm, scores: FormulaTerm) -> ModelFormula:
+        """The formula of several class targets."""
+        classes, loss = self.classes_, self._loss
+        each: Sequence[LossFunction]
+        if isinstance(loss, JoinedLoss):
+            each = loss.losses
+        else:  # two classes each
+            assert isinstance(loss, LossFunction)
+            each = [replace(loss, n_scores=1)] * len(classes)
+        parts = take_spans(scores, [own.n_scores for own in each])
+        means = [_invert_link(part, own, classes=True) for part, own in zip(parts, each, strict=True)]
+        return present_target_scores(row, self._schema, classes, parts, means)
 
     @property
     def feature_importances_(self) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from committee.base import resolve_jobs
 from committee.data.dataset import ClassTarget, ValueTarget
 from committee.data.intake import take_in_rows
+from committee.engines.tree_model import replace_leaf_values
 from committee.ensembles.boosting.objective import Objective
 from committee.ensembles.leaf_values import (
     blend_leaves,
@@ -17,7 +18,6 @@ from committee.ensembles.leaf_values import (
     find_leaf_indices,
     read_refit_values,
     read_refit_weights,
-    replace_leaf_values,
 )
 from committee.exceptions import DataError, ParameterError
 from committee.losses import LeafRenewal, LossFunction, describe_loss

@@ -9,7 +9,6 @@ import numpy as np
 
 from committee.data.opening import opens_table
 from committee.data.survival_targets import SurvivalTarget, encode_survival
-from committee.engines.formula import refuse_formula
 from committee.ensembles.boosting.early_stopping import EarlyStopping
 from committee.ensembles.boosting.hist import BaseHistGradientBoosting
 from committee.ensembles.boosting.params import BoostingJobs, HistEarlyStopping, HistMaxBins
@@ -316,15 +315,18 @@ class GradientBoostingSurvivalAnalysis(SurvivalMixin, BaseHistGradientBoosting):
             time (accelerated failure times); with hazards of intervals the cumulative hazard, summed over their ends.
         """
         scores = self._raw_predict(X)
-        return HazardLoss(self._link.times).find_risk(scores) if self._link.kind == "hazard" else scores[:, 0]
+        return HazardLoss(self._link.times).find_risk(scores) if self._is_discrete else scores[:, 0]
+
+    @property
+    def _is_discrete(self) -> bool:
+        """Whether there is a score for each interval of time."""
+        return self._link.kind == "hazard"
 
     def _find_hazards(self, X: Any, times: ArrayLike | None) -> FloatArray:
         scores = self._raw_predict(X)
         return self._link.find_hazards(scores, read_curve_times(times, self.event_times_))
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
-        """What `predict` computes for a row; not with hazards of intervals."""
-        self.fitted_trees()
-        if self._link.kind == "hazard":
-            raise refuse_formula(self, "sums the hazards of intervals (loss='hazard')")
-        return super().to_formula(row)
+        """What `predict` computes for a row, by default of its own table; exports are written from it."""
+        found = super().to_formula(row)
+        return replace(found, value=HazardLoss(self._link.times).risk_term(found.value)) if self._is_discrete else found

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
+from committee.engines.formula import Arithmetic, ConstantTerm, RowFunction
 from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.exceptions import DataError
 from committee.losses import LossFunction, apply_exp, apply_log, apply_log1p, apply_sigmoid, apply_softplus
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from committee.engines import GroupLoss as BoundGroupLoss
+    from committee.engines.formula import FormulaTerm
     from committee.typing import BoolArray, FloatArray
 
     Derivatives: TypeAlias = tuple[FloatArray, FloatArray]
@@ -429,4 +431,12 @@ class HazardLoss(SurvivalLoss):
     def find_risk(self, scores: FloatArray) -> FloatArray:
         """The cumulative hazard, summed over the ends of the intervals."""
         steps = apply_softplus(scores)  # minus the logarithm of the probability to survive
-        return np.asarray((steps * np.arange(len(self.ends), 0, -1)).sum(axis=1))
+        return np.asarray((steps * self._count_ends()).sum(axis=1))
+
+    def risk_term(self, scores: FormulaTerm) -> FormulaTerm:
+        """`find_risk` as a term of a formula."""
+        return RowFunction("sum", Arithmetic("*", RowFunction("softplus", scores), ConstantTerm(self._count_ends())))
+
+    def _count_ends(self) -> FloatArray:
+        """How many intervals end with or after each."""
+        return np.arange(len(self.ends), 0, -1, dtype=np.float64)

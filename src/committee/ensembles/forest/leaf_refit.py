@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.data.intake import take_in_rows
+from committee.engines.tree_model import replace_leaf_values
 from committee.ensembles.leaf_values import (
     blend_leaves,
     encode_labels,
     find_leaf_indices,
     read_refit_values,
     read_refit_weights,
-    replace_leaf_values,
 )
 from committee.exceptions import DataError
 

@@ -14,6 +14,7 @@ from committee.data.intake import take_in_rows
 from committee.data.survival_targets import encode_survival
 from committee.data.weights import weigh_scores
 from committee.engines import get_engine
+from committee.engines.tree_model import replace_leaf_values
 from committee.ensembles.forest.base import BaseForest
 from committee.ensembles.forest.survival_leaves import (
     LeafHazards,
@@ -24,7 +25,7 @@ from committee.ensembles.forest.survival_leaves import (
     record_hazards,
 )
 from committee.ensembles.forest_builder import ForestBuilder
-from committee.ensembles.leaf_values import read_refit_weights, replace_leaf_values
+from committee.ensembles.leaf_values import read_refit_weights
 from committee.ensembles.out_of_bag import OutOfBag, takes_sample_weight
 from committee.ensembles.survival_times import (
     SurvivalMixin,

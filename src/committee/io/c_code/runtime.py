@@ -76,6 +76,15 @@ static double natural_log(double x) {
 }
 """
 
+_SOFTPLUS = """\
+/* ln(1 + e^x). */
+static double log_one_plus_exp(double x) {
+  const double small = exponential(x > 0.0 ? -x : x), y = 1.0 + small;
+  const double rest = natural_log(y) + (small - (y - 1.0)) / y;
+  return x > 0.0 ? x + rest : rest;
+}
+"""
+
 _ROUND = """\
 /* To the nearest whole number, half to even; for numbers below 2^51. */
 static double round_half_even(double x) {
@@ -200,6 +209,7 @@ _FUNCTIONS = {
     "exp": (_EXP, ("bits",)),
     "exp2": (_EXP2, ("exp", "round")),
     "log": (_LOG, ("bits",)),
+    "softplus": (_SOFTPLUS, ("exp", "log")),
     "sum": (_SUM, ()),
     "softmax": (_SOFTMAX, ("exp",)),
     "sort": (_SORT, ()),

@@ -38,6 +38,7 @@ _EACH = {
     "exp2": "power_of_two({0})",
     "log": "natural_log({0})",
     "sigmoid": "1.0 / (1.0 + exponential(-({0})))",
+    "softplus": "log_one_plus_exp({0})",
     "round": "round_half_even({0})",
     "missing": "{0} != {0} ? 1.0 : 0.0",
     "known": "{0} != {0} ? 0.0 : {0}",

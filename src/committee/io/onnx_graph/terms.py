@@ -133,6 +133,8 @@ class GraphWriter:
             return self.add("Where", [gaps, self.keep(np.array([[0.0]])), source])
         if term.name == "exp2":
             return self.add("Pow", [self.keep(np.array([[2.0]])), source])
+        if term.name == "softplus":
+            return self._write_softplus(source)
         if term.name == "softmax":
             return self.add("Softmax", [source], axis=1)
         if term.name == "argmax":
@@ -140,6 +142,15 @@ class GraphWriter:
         if term.name == "sum":
             return self.add("ReduceSum", [source, self.keep(np.array([1]))], keepdims=1)
         return self._sort(source, term.source.width)[0]
+
+    def _write_softplus(self, source: str) -> str:
+        """ln(1 + e^x), as the engine has it: the operator of that name is for single precision in onnxruntime."""
+        one = self.keep(np.array([[1.0]]))
+        small = self.add("Exp", [self.add("Neg", [self.add("Abs", [source])])])
+        above = self.add("Add", [one, small])
+        lost = self.add("Sub", [small, self.add("Sub", [above, one])])
+        log = self.add("Add", [self.add("Log", [above]), self.add("Div", [lost, above])])
+        return self.add("Add", [log, self.add("Relu", [source])])
 
     def _sort(self, source: str, width: int) -> list[str]:
         """Ascending numbers, and the places where they stood."""

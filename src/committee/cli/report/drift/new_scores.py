@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from committee.cli.metrics import choose_metrics
+from committee.cli.model_rows import name_model
 from committee.cli.report.markup import Section, allow_breaks, escape, make_html_table, show_estimate, truncate_text
 from committee.cli.report.summary import join_names
 from committee.cli.tasks import TASKS
@@ -96,7 +97,7 @@ def summarize_new_data(
     -------
     tuple of three str
     """
-    kind = type(model).__name__
+    kind = name_model(model)
     fitted = (
         "" if training is None else f", fitted to {training.n_rows:,} rows of {truncate_text(training.source, 60)},"
     )
@@ -176,7 +177,7 @@ def describe_new_cards(
         HTML.
     """
     cards = [
-        ("Model", escape(truncate_text(Path(model).name, 40)), allow_breaks(type(fitted).__name__)),
+        ("Model", escape(truncate_text(Path(model).name, 40)), allow_breaks(name_model(fitted))),
         ("New table", escape(truncate_text(table, 40)), f"{n_rows:,} rows"),
     ]
     if scores:
