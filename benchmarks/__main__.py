@@ -8,6 +8,7 @@ from benchmarks import (
     forests,
     inspection,
     isolation,
+    practice,
     ranking,
     several_targets,
     stacking,
@@ -26,6 +27,7 @@ SUITES = (
     boosting,
     ranking,
     several_targets,
+    practice,
     wide,
     inspection,
 )

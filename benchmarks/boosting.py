@@ -16,18 +16,23 @@ import numpy as np
 
 from benchmarks.machine import list_cores
 from benchmarks.measure import Job, Outcome
-from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.report import OURS, Case, Claim, ratio, value
 from benchmarks.suite import leave_out, list_options, run_suite
 
 LIGHT, QUANTISED = "LightGBM", "LightGBM quantised"
 PEERS = (LIGHT, QUANTISED, "XGBoost", "hessboost")
-SLOW = ("scikit-learn", "CatBoost")
+SKLEARN = "scikit-learn"
+SLOW = (SKLEARN, "CatBoost")
 ALL = (OURS, *PEERS)
 SYMMETRIC, COMPILED = "CatBoost symmetric", "lleaves"
 COVERTYPE, HOUSING, IRIS = "covertype, 7 classes", "housing, 800 rounds of 6 leaves", "iris, 100 rounds"
 BATCH, ONE_ROW = "predict, a batch", "predict, one row"
 VECTORS = "covertype, one tree a round for all classes"
 TEN, HUNDRED = "housing over ten splits", "housing over a hundred splits"
+ADULT, ROBUST = "adult with categories", "Huber's loss, 20,000 rows"
+#: Losses of scikit-learn beside ours by Huber's: those of its histograms, and of its slow class, which has that loss.
+ROBUST_PEERS = tuple(f"{SKLEARN}, {loss}" for loss in ("squared_error", "absolute_error", "quantile", "huber"))
+FRAMES = ("NumPy", "pandas", "Polars", "Arrow")
 LOSSES = {"squared_error": "squared error", "huber": "Huber's loss"}
 
 
@@ -44,6 +49,7 @@ class Sizes:
     housing_rounds: int = 800
     housing_splits: tuple[int, int] = (10, 100)
     covertype_rounds: int = 30
+    robust_rows: int = 20_000
     prediction_rows: int = 6_000
     prediction_rounds: int = 500
     repeats: int = 2
@@ -51,7 +57,7 @@ class Sizes:
     turns: int = 2
 
 
-QUICK = Sizes(1_000, 500, 5, 3, 3_000, 3, 20, (2, 3), 3, 1_000, 10, repeats=1, prediction_repeats=1, turns=1)
+QUICK = Sizes(1_000, 500, 5, 3, 3_000, 3, 20, (2, 3), 3, 600, 1_000, 10, repeats=1, prediction_repeats=1, turns=1)
 
 
 def name_fit(n_rows: int, leaves: int, threads: int) -> str:
@@ -105,6 +111,13 @@ def list_cases(sizes: Sizes, threads_of_fits: list[int]) -> list[Case]:
         more = {"rounds": sizes.prediction_rounds, "n_rows": n_rows, "threads": threads}
         more["repeats"] = sizes.prediction_repeats
         cases.append(case(name_threads(title, threads), who, binary, "predict", **more))
+    values = ("values", sizes.robust_rows, sizes.n_test, "values")
+    cases.append(case(ROBUST, (OURS, LIGHT, *ROBUST_PEERS), values, "robust"))
+    for frame in FRAMES:
+        # LightGBM reads no frame of Polars.
+        own = (OURS, *(() if frame == "Polars" else (LIGHT,)))
+        more = {"rounds": sizes.rounds, "repeats": sizes.prediction_repeats, "frame": frame, "threads": 1}
+        cases.append(case(f"{ONE_ROW} of {frame}", own, binary, "frame", **more))
     return cases + (list_real_cases(sizes, threads_of_fits, case) if os.environ.get("COMMITTEE_DATA") else [])
 
 
@@ -119,6 +132,8 @@ def list_real_cases(sizes: Sizes, all_threads: list[int], case: Any) -> list[Cas
         cases.append(case(name_threads(COVERTYPE, threads), (*ALL, *slow), covertype, **more))
         more = {"rounds": sizes.housing_rounds, "leaves": 6, "threads": threads}
         cases.append(case(name_threads(HOUSING, threads), (*ALL, *slow), housing, **more))
+    adult = ("adult", min(39_073, sizes.n_rows), min(9_769, sizes.n_test), "binary")
+    cases.append(case(ADULT, (OURS, LIGHT, QUANTISED, SKLEARN), adult, "categories"))
     who = (OURS, "committee, vectors", "XGBoost, vectors")
     cases.append(case(VECTORS, who, covertype, rounds=sizes.covertype_rounds, threads=all_threads[-1]))
     for title, n_splits in zip((TEN, HUNDRED), sizes.housing_splits, strict=True):
@@ -147,6 +162,17 @@ def list_claims(cases: list[Case], least_ratio: float) -> list[Claim]:
         Claim(f"{name}: {peer} over ours", ratio(name, peer), least)
         for name, peer, least in sorted(wanted)
         if (name, peer) in measured
+    ]
+    wanted = [(ADULT, LIGHT, 2.0), (ADULT, QUANTISED, 2.0), *((ROBUST, peer, 1.0) for peer in ROBUST_PEERS)]
+    claims += [
+        Claim(f"{name}: {peer} over ours", ratio(name, peer), least)
+        for name, peer, least in wanted
+        if (name, peer) in measured
+    ]
+    claims += [
+        Claim(f"{ONE_ROW} of {frame}", value(f"{ONE_ROW} of {frame}", OURS, "best", 1e-3), 0.2, False, "ms")
+        for frame in FRAMES
+        if (f"{ONE_ROW} of {frame}", OURS) in measured
     ]
     large = [c for c in fits if LIGHT in c.jobs and "1,000,000" in c.name]
     claims += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 import time
@@ -151,6 +152,84 @@ def predict_boosting(
     rows = found.X_test[:n_rows]
     predict = model.predict if task == "values" else model.predict_proba
     return {**time_calls(lambda: predict(rows), repeats), "score": score_model(model, task, found)}
+
+
+def categories_boosting(
+    contender: str, task: str, problem: dict[str, Any], rounds: int, leaves: int, repeats: int, threads: int
+) -> Outcome:
+    """A public table with its columns of categories; LightGBM and scikit-learn take those of the frame as they are."""
+    import pandas
+
+    table = pandas.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{problem['kind']}.parquet")
+    table = table.sample(frac=1.0, random_state=0)
+    y = pandas.factorize(table.pop("target"), sort=True)[0]
+    texts = [name for name in table if not pandas.api.types.is_numeric_dtype(table[name])]
+    table = table.astype(dict.fromkeys(texts, "category"))
+    n_train = min(problem["n_rows"], len(table) * 4 // 5)
+    rest = slice(n_train, n_train + problem["n_test"])
+    found = data.Problem(table[:n_train], y[:n_train], table[rest], y[rest])
+    options = {"categorical_feature": texts} if contender.startswith(LIGHT) else {}
+
+    def fit() -> Any:
+        return make_model(contender, task, rounds, leaves, threads).fit(found.X, found.y, **options)
+
+    warm_up(contender, task, threads)
+    model, outcome = time_fit(fit, repeats)
+    return {**outcome, "score": score_model(model, task, found)}
+
+
+def robust_boosting(
+    contender: str, task: str, problem: dict[str, Any], rounds: int, leaves: int, repeats: int, threads: int
+) -> Outcome:
+    """Regression by Huber's loss, or by what scikit-learn's histograms have in its place."""
+    found = make_problem(**problem)
+    warm_up("scikit-learn" if contender.startswith("scikit") else contender, task, threads)
+    model, outcome = time_fit(lambda: make_robust(contender, rounds, leaves, threads).fit(found.X, found.y), repeats)
+    return {**outcome, "score": score_model(model, task, found)}
+
+
+def make_robust(contender: str, rounds: int, leaves: int, threads: int) -> Any:
+    """Contenders of scikit-learn are ``"scikit-learn, <loss>"``; Huber's is that of its slow class."""
+    library, _, loss = contender.partition(", ")
+    if library != "scikit-learn":
+        return make_with_loss(library, "huber", rounds, leaves, threads)
+    if loss != "huber":
+        options = {"quantile": 0.5} if loss == "quantile" else {}
+        return make_model(library, "values", rounds, leaves, threads).set_params(loss=loss, **options)
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    size = {"n_estimators": rounds, "max_leaf_nodes": leaves, "max_depth": None, "min_samples_leaf": 20}
+    return GradientBoostingRegressor(loss=loss, alpha=0.96, learning_rate=0.1, random_state=0, **size)
+
+
+def frame_boosting(
+    contender: str,
+    task: str,
+    problem: dict[str, Any],
+    rounds: int,
+    leaves: int,
+    repeats: int,
+    threads: int,
+    frame: str,
+) -> Outcome:
+    """Probabilities of one row that comes as an array or as a frame of the library it was trained with."""
+    found = make_problem(**problem)
+    names = [f"column {k}" for k in range(found.X.shape[1])]
+
+    def convert(X: Any) -> Any:
+        if frame == "NumPy":
+            return X
+        columns = dict(zip(names, np.ascontiguousarray(X.T), strict=True))
+        if frame == "Arrow":
+            import pyarrow
+
+            return pyarrow.table(columns)
+        module = importlib.import_module(frame.lower())
+        return module.DataFrame(columns)
+
+    model = make_model(contender, task, rounds, leaves, threads).fit(convert(found.X), found.y)
+    row = convert(found.X_test[:1])
+    return time_calls(lambda: model.predict_proba(row), repeats)
 
 
 def split_boosting(

@@ -2,7 +2,8 @@
 
 The data are made by a script in the shape of public sets (MSLR-WEB): about 100 documents a query, 136 columns, grades
 0 to 4 of which most are 0. All contenders have the same rounds, leaves, learning rate, bins and threads. The score is
-NDCG of the first ten places of queries that were not trained on, by one function for all.
+NDCG of the first ten places of queries that were not trained on, by one function for all; beside it the page has the
+mean average precision (MAP), for which every grade but 0 is relevant.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if not __package__:
 
 from benchmarks.machine import list_cores
 from benchmarks.measure import Job, Outcome, time_fit
-from benchmarks.report import OURS, Case, Claim, ratio
+from benchmarks.report import OURS, Case, Claim, Report, ratio
 from benchmarks.suite import list_options, run_suite
 
 LIGHTGBM, XGBOOST = "LightGBM", "XGBoost"
@@ -101,7 +102,7 @@ def make_ranker(contender: str, loss: str, n_estimators: int, n_leaves: int, thr
 
 def fit_ranker(contender: str, loss: str, sizes: dict[str, int], threads: int) -> Outcome:
     """Time of the fit, and NDCG of other queries."""
-    from committee.scoring import mean_ndcg
+    from committee.scoring import mean_average_precision, mean_ndcg
 
     X, y, qid = make_queries(sizes["n_queries"], 0)
     X_new, y_new, qid_new = make_queries(sizes["n_scored"], 1)
@@ -112,7 +113,9 @@ def fit_ranker(contender: str, loss: str, sizes: dict[str, int], threads: int) -
         return ranker.fit(X, y, **queries)
 
     model, outcome = time_fit(fit, sizes["repeats"])
-    return {**outcome, "score": mean_ndcg(y_new, model.predict(X_new), qid=qid_new, k=PLACES)}
+    scores = model.predict(X_new)
+    found = mean_ndcg(y_new, scores, qid=qid_new, k=PLACES)
+    return {**outcome, "score": found, "map": mean_average_precision(y_new > 0, scores, qid=qid_new)}
 
 
 # --- parent process ----------------------------------------------------------------------------------------------
@@ -133,6 +136,19 @@ def list_cases(sizes: Sizes) -> list[Case]:
     return [Case(name_case(loss), {who: make_job(who, loss) for who in peers}) for loss, peers in LOSSES.items()]
 
 
+class RankingReport(Report):
+    """The page of rankings, with both measures."""
+
+    def render(self) -> str:
+        """The report as Markdown."""
+        lines = ["", f"| what | who | NDCG@{PLACES} | MAP |", "|---|---|---|---|"]
+        for case in self.cases:
+            for contender in case.jobs:
+                outcome = self.outcomes[case.name][contender]
+                lines.append(f"| {case.name} | {contender} | {outcome['score']:.4f} | {outcome['map']:.4f} |")
+        return super().render() + "\n".join(lines) + "\n"
+
+
 CLAIMS = [
     Claim("LambdaMART, fit, times faster than LightGBM", ratio(name_case("lambdarank"), LIGHTGBM), 1),
     Claim("LambdaMART, fit, times faster than XGBoost", ratio(name_case("lambdarank"), XGBOOST), 1),
@@ -142,7 +158,7 @@ CLAIMS = [
 def main(words: list[str] | None = None) -> None:
     arguments = list_options(__doc__).parse_args(words)
     sizes = QUICK if arguments.quick else Sizes()
-    run_suite("ranking", arguments, list_cases(sizes), CLAIMS, sizes.rounds)
+    run_suite("ranking", arguments, list_cases(sizes), CLAIMS, sizes.rounds, RankingReport)
 
 
 if __name__ == "__main__":

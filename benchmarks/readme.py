@@ -6,6 +6,7 @@ A test checks that the README agrees with the results.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from benchmarks.report import OURS, RESULTS, show_seconds
@@ -31,6 +32,8 @@ ROWS = (
     ("stacking", "fit", "stacking of forest, extra-trees, logistic regression and naive Bayes, fit 20,000 rows"),
     ("inspection", "Shapley values", "Shapley values"),
 )
+#: The page of threads, on another machine with a later XGBoost: its section and row of Shapley values.
+THREADS, EXPLAINED = "scaling", ("## Shapley values", "| explain, XGBoost |")
 
 
 def render_table(folder: Path = RESULTS) -> str:
@@ -60,7 +63,26 @@ def _render_processor(folder: Path, processor: str, name: str) -> str:
     if not lines:
         return ""
     head = [f"| {name} | committee | {' | '.join(PEERS)} |", "|---|---|" + "---|" * len(PEERS)]
-    return "\n".join([*head, *lines, "", f"Measured on {_describe_machines(machines)}."])
+    measured = f"Measured on {_describe_machines(machines)}.{_tell_later_version(folder, processor)}"
+    return "\n".join([*head, *lines, "", measured])
+
+
+def _tell_later_version(folder: Path, processor: str) -> str:
+    """What the page of threads says of XGBoost's Shapley values, which a later version computes in less time."""
+    page = folder / f"{THREADS}_{processor}.md"
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    _, _, section = text.partition(f"\n{EXPLAINED[0]}")
+    row = next((line for line in section.splitlines() if line.startswith(EXPLAINED[1])), "")
+    ratios = [float(found) for found in re.findall(r"\(([0-9.]+) x\)", row)]
+    machine = re.search(r"^processor (.+?), cores (\d+),.* xgboost ([0-9.]+),", text, re.MULTILINE)
+    if not ratios or machine is None:
+        return ""
+    named, cores, version = machine.groups()
+    return (
+        f"\nWith XGBoost {version}, whose Shapley values take less time, the ratio is {min(ratios):.1f} to"
+        f" {max(ratios):.1f} by 1 to {cores} threads of {named}"
+        f" ([the page of threads](benchmarks/results/{page.name}))."
+    )
 
 
 def _write_peer(seconds: float | None, ours: float) -> str:

@@ -6,7 +6,8 @@ rate, penalty, bins and threads. The library and XGBoost have trees of as many l
 tree*) for all scores together; CatBoost has one symmetric tree of its default depth for all (MultiRMSE,
 MultiLogloss). XGBoost and CatBoost take one column of classes only, so that they fit a model to each, one after the
 other. The score is of rows that were not trained on, by one function for all: minus the mean log-loss of the targets,
-or their mean R². Larger is better.
+or their mean R². Larger is better. Beside them stand AdaBoost with trees of depth 4, as many of them, and the automatic
+committee with its fast preset, an ensemble for each target.
 """
 
 from __future__ import annotations
@@ -31,14 +32,16 @@ from benchmarks.suite import leave_out, list_options, run_suite
 
 XGBOOST, CATBOOST = "XGBoost", "CatBoost"
 OURS_JOINT, XGBOOST_JOINT = f"{OURS}, one tree", f"{XGBOOST}, one tree"
+ADABOOST, AUTOMATIC = f"{OURS}, AdaBoost", f"{OURS}, automatic"
 LABELS, TOPICS, CLASSES, NUMBERS = "eight labels", "ten topics of Reuters", "three class targets", "five numbers"
 CONTENDERS = {
-    LABELS: (OURS, OURS_JOINT, XGBOOST, XGBOOST_JOINT, CATBOOST),
+    LABELS: (OURS, OURS_JOINT, ADABOOST, AUTOMATIC, XGBOOST, XGBOOST_JOINT, CATBOOST),
     TOPICS: (OURS, OURS_JOINT, XGBOOST, XGBOOST_JOINT, CATBOOST),
-    CLASSES: (OURS, OURS_JOINT, XGBOOST, CATBOOST),
-    NUMBERS: (OURS, OURS_JOINT, XGBOOST, XGBOOST_JOINT, CATBOOST),
+    CLASSES: (OURS, OURS_JOINT, ADABOOST, AUTOMATIC, XGBOOST, CATBOOST),
+    NUMBERS: (OURS, OURS_JOINT, ADABOOST, AUTOMATIC, XGBOOST, XGBOOST_JOINT, CATBOOST),
 }
 N_TOPICS, N_WORDS = 10, 200
+OUR_OWN = (ADABOOST, AUTOMATIC)
 #: Rows of a fit before the clock starts, which loads the modules of a library.
 N_WARM = 300
 
@@ -111,6 +114,8 @@ def list_options_of(contender: str, sizes: dict[str, int], threads: int) -> dict
 def make_model(contender: str, case: str, sizes: dict[str, int], threads: int) -> Callable[[], Any]:
     """A function that makes an unfitted model."""
     options, kind = list_options_of(contender, sizes, threads), "Regressor" if case == NUMBERS else "Classifier"
+    if contender in OUR_OWN:
+        return lambda: make_other(contender, kind, sizes, threads)
     if contender in (OURS, OURS_JOINT):
         import committee
 
@@ -126,12 +131,25 @@ def make_model(contender: str, case: str, sizes: dict[str, int], threads: int) -
     return lambda: getattr(xgboost, f"XGB{kind}")(**options)
 
 
+def make_other(contender: str, kind: str, sizes: dict[str, int], threads: int) -> Any:
+    """AdaBoost or the automatic committee."""
+    import committee
+
+    if contender == AUTOMATIC:
+        return getattr(committee, f"Committee{kind}")(preset="fast", random_state=0, n_jobs=threads)
+    # Boosting of the log-odds has probabilities that the log-loss can be measured of; its members are regression trees.
+    tree = committee.DecisionTreeRegressor(max_depth=4)
+    options = {"algorithm": "logit", "learning_rate": 0.1} if kind == "Classifier" else {}
+    made = getattr(committee, f"AdaBoost{kind}")
+    return made(tree, n_estimators=sizes["n_estimators"], random_state=0, n_jobs=threads, **options)
+
+
 def fit_targets(contender: str, case: str, sizes: dict[str, int], threads: int) -> Outcome:
     """Time of the fit, and the score of other rows."""
     X, y = make_table(case, sizes["n_rows"] * 5 // 4)
     n_train = len(y) * 4 // 5
     make = make_model(contender, case, sizes, threads)
-    apart = case == CLASSES and contender not in (OURS, OURS_JOINT)
+    apart = case == CLASSES and not contender.startswith(OURS)
 
     def fit(n_rows: int = n_train) -> Any:
         if apart:
@@ -188,12 +206,26 @@ class TargetsReport(ProcessorReport):
         "Scores are minus the mean log-loss of the targets, of numbers their mean R²; larger is better. *One tree*: a",
         'round grows one tree for all scores (`multi_strategy="multi_output_tree"`). So does CatBoost, whose trees are',
         "symmetric and of depth 6. XGBoost and CatBoost take one column of classes only: their times of class targets",
-        "are of one model for each, one after the other.",
+        "are of one model for each, one after the other. *AdaBoost* has trees of depth 4 (of classes by",
+        '`algorithm="logit"`), *automatic* is the automatic committee with `preset="fast"`: an ensemble for each',
+        "target.",
     )
+
+
+def lead(case: str, contender: str, peer: str) -> Callable[[dict[str, dict[str, Outcome]]], float]:
+    """The score of a contender less that of a peer."""
+    return lambda outcomes: float(outcomes[case][contender]["score"] - outcomes[case][peer]["score"])
 
 
 CLAIMS = [
     Claim(f"{case}, fit, times faster than {peer}", ratio(name_case(case), peer), 1)
+    for case in (LABELS, CLASSES, NUMBERS)
+    for peer in (XGBOOST, CATBOOST)
+]
+CLAIMS += [
+    Claim(
+        f"{case}, score of the automatic committee less {peer}'s", lead(name_case(case), AUTOMATIC, peer), 0.0, unit=""
+    )
     for case in (LABELS, CLASSES, NUMBERS)
     for peer in (XGBOOST, CATBOOST)
 ]

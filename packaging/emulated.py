@@ -28,6 +28,8 @@ KERNELS = ("stump", "word_stump", "subtrees", *GROWTH, "routes", "plain_kernels"
 TESTS = (
     "tests/contract/test_platforms.py",
     "tests/contract/test_platform_families.py",
+    "tests/contract/test_platform_targets.py",
+    "tests/contract/test_platform_committees.py",
     *(f"tests/core/test_{name}.py" for name in KERNELS),
 )
 # One process: each would translate the same instructions anew.

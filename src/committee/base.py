@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from joblib.parallel import get_active_backend
@@ -22,7 +22,6 @@ __all__ = [
     "ClassifierScoreMixin",
     "CommitteeEstimator",
     "EngineJobs",
-    "LogProbabilitiesMixin",
     "RegressorScoreMixin",
     "available_if",
     "not_fitted_error",
@@ -231,34 +230,6 @@ class ClassifierScoreMixin(_RowReader, ClassifierMixin):  # type: ignore[misc]
         float
         """
         return _score_rows(super().score, *(self._to_host(given) for given in (X, y, sample_weight)))
-
-
-class _HasProbabilities(Protocol):
-    """A classifier, as `LogProbabilitiesMixin` needs it."""
-
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class."""
-
-
-class LogProbabilitiesMixin:
-    """The logarithms of what `predict_proba` returns."""
-
-    def predict_log_proba(self: _HasProbabilities, X: Any) -> Any:
-        """Logarithm of `predict_proba`; minus infinity where a class is impossible.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows to predict, as `predict_proba` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of such arrays
-            As `predict_proba`.
-        """
-        found = self.predict_proba(X)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return [np.log(output) for output in found] if isinstance(found, list) else np.log(found)
 
 
 class RegressorScoreMixin(_RowReader, RegressorMixin):  # type: ignore[misc]

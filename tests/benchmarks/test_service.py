@@ -57,3 +57,27 @@ def test_values_and_sentences(make_service: Any) -> None:
         status, answer = ask(service, "POST", "/predict", body)
         assert status == 400
         assert answer["error"]
+
+
+def test_the_same_service_with_fastapi(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fastapi", reason="the package fastapi is not installed")
+    testclient = pytest.importorskip("fastapi.testclient", reason="httpx, which FastAPI tests with, is not installed")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import fastapi_app
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = committee.RandomForestClassifier(5, random_state=0).fit(X, y)
+    client = testclient.TestClient(fastapi_app.make_app(model.predictor()))
+    row = X.iloc[70].to_dict()
+    wanted = dict(zip("012", model.predict_proba(X.iloc[70:71])[0].tolist(), strict=True))
+    answer = client.post("/predict", json=row)
+    assert (answer.status_code, answer.json()) == (200, {"probabilities": wanted})
+    assert client.post("/predict", json={**row, X.columns[0]: None}).status_code == 200
+    assert client.post("/predict", json={**row, X.columns[0]: "wide"}).status_code == 400
+    assert client.post("/predict", json={**row, "other": 1.0}).status_code == 422
+    assert client.get("/health").json() == {"columns": list(X.columns)}
+    schema = client.get("/openapi.json").json()["components"]["schemas"]["Row"]
+    assert list(schema["properties"]) == list(X.columns)
+    values = committee.HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    client = testclient.TestClient(fastapi_app.make_app(values.predictor()))
+    assert client.post("/predict", json=row).json() == {"value": values.predict(X.iloc[70:71])[0]}

@@ -8,6 +8,8 @@ import pytest
 from benchmarks.measure import Job
 from benchmarks.report import OURS, Case
 from benchmarks.several_targets import (
+    ADABOOST,
+    AUTOMATIC,
     CLASSES,
     CONTENDERS,
     LABELS,
@@ -23,7 +25,7 @@ SIZES = vars(QUICK) | {"n_rows": 1200, "n_estimators": 20}
 
 
 @pytest.mark.parametrize("case", [LABELS, CLASSES, NUMBERS])
-@pytest.mark.parametrize("contender", [OURS, OURS_JOINT])
+@pytest.mark.parametrize("contender", [OURS, OURS_JOINT, ADABOOST, AUTOMATIC])
 def test_ours_learns_something_of_every_target(case: str, contender: str) -> None:
     outcome = fit_targets(contender, case, SIZES, 1)
     assert outcome["seconds"]

@@ -42,8 +42,6 @@ DOORS = {
 OF_FITS = tuple(f"committee.{name}." for name in ("automatic", "ensembles", "io.readers", "learners", "search"))
 #: Modules of estimators that may take NumPy's exponentials and logarithms: no fit reads what they compute.
 AFTER_FITS = {
-    "committee.ensembles.bagging.estimators": "logarithms of predicted probabilities",
-    "committee.ensembles.boosting.distributions": "moments and quantiles of predicted distributions",
     "committee.learners.formula_rows": "formulas of exports",
     "committee.learners.naive_bayes": "formulas of exports",
 }

@@ -17,58 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from committee import DecisionTreeRegressor
-from committee.base import CommitteeEstimator
-from committee.data import Dataset, frames, note_columns, take_in
-from committee.data.intake import take_in_rows
+from committee.data import note_columns, take_in
 from committee.exceptions import DataError
+from tests.data.intake_cases import NAN, NUMBERS, TEXT, Estimator, NotAnArray, Stream, assert_same, take
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
 
-NAN = float("nan")
-
-
-class Estimator(CommitteeEstimator):
-    pass
-
-
-def take(X: Any, **options: Any) -> Dataset:
-    return take_in(Estimator(), X, task="none", **options)
-
-
-def assert_same(data: Dataset, X: Any, categories: list[Any]) -> None:
-    found = data.X.toarray() if sp.issparse(data.X) else data.X
-    np.testing.assert_array_equal(found, np.asarray(X, dtype=np.float64))
-    assert [None if c is None else c.tolist() for c in data.schema.categories] == categories
-    assert data.n_levels.dtype == np.uint32
-    assert data.n_levels.tolist() == [0 if c is None else len(c) for c in categories]
-    assert data.X.dtype == data.schema.dtype
-    assert (data.n_rows, data.n_features) == found.shape
-
-
-class Stream:
-    """An Arrow stream and nothing else."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.frame.__arrow_c_stream__(requested_schema)
-
-
-class NotAnArray:
-    def __init__(self, data: Any) -> None:
-        self.data = np.asarray(data)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.data
-
-
 # --- numbers -------------------------------------------------------------------------------------------------------
 
-NUMBERS = [[1, 0, 3], [4, 5, 0]]
 SPARSE_FORMATS = ("csr", "csc", "coo", "lil", "dok", "dia", "bsr")
 NUMBER_MAKERS: dict[str, Callable[[], Any]] = {
     "lists": lambda: NUMBERS,
@@ -160,41 +118,6 @@ def test_integers_beyond_2_to_the_53_become_the_nearest_double() -> None:
         assert take(frame({"a": [2**53 + 1], "b": [-(2**63)]})).X.tolist() == [[2.0**53, -(2.0**63)]]
 
 
-WIDE = {"text": ["u", "v", None], "single": np.array([1, 2, 3], "f4"), "truth": [True, False, True], "whole": [1, 2, 3]}
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-def test_columns_of_numbers_are_read_without_a_detour(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each column that is wrapped for the general way costs 80 microseconds and more."""
-    wrapped: list[str] = []
-    general = frames._read_series
-
-    def count(series: Any, where: str) -> Any:
-        wrapped.append(where)
-        return general(series, where)
-
-    monkeypatch.setattr(frames, "_read_series", count)
-    data = take(frame(WIDE))
-    assert wrapped == ["column 'text'"]
-    assert_same(data, [[0, 1, 1, 1], [1, 2, 0, 2], [NAN, 3, 1, 3]], [["u", "v"], None, None, None])
-    assert data.X.dtype == np.float64
-    assert take(frame({name: WIDE[name] for name in ("text", "single", "truth")})).X.dtype == np.float32
-
-
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("names", [list(WIDE), ["single", "truth"], ["whole", "truth"], ["single"]], ids="-".join)
-def test_rows_of_a_frame_that_was_read_once(frame: Any, names: list[str]) -> None:
-    rows = np.array([2, 0, 0])
-    read = frames.read_frame(frame({name: WIDE[name] for name in names})).take_rows(rows)
-    alone = frame({name: [WIDE[name][k] for k in rows] if name != "single" else WIDE[name][rows] for name in names})
-    first, second = take(read), take(alone)
-    np.testing.assert_array_equal(first.X, second.X)
-    assert first.X.dtype == second.X.dtype
-    assert first.schema.feature_names == second.schema.feature_names == tuple(names)
-    for mine, theirs in zip(first.schema.categories, second.schema.categories, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
 # --- missing values ------------------------------------------------------------------------------------------------
 
 MISSING = [[1, NAN, 0], [NAN, 2, 1]]
@@ -247,102 +170,6 @@ def test_nullable_booleans() -> None:
         pa.table({"a": [True, None, False]}),
     ):
         assert_same(take(frame), expected, [None])
-
-
-# --- categories ----------------------------------------------------------------------------------------------------
-
-TEXT = ["pear", None, "apple", "pear"]
-CODES = [[1.0], [NAN], [0.0], [1.0]]
-TEXT_MAKERS: dict[str, Callable[[], Any]] = {
-    "lists": lambda: [[t] for t in TEXT],
-    "objects": lambda: np.array(TEXT, dtype=object)[:, None],
-    "objects with nan": lambda: np.array(["pear", np.nan, "apple", np.str_("pear")], dtype=object)[:, None],
-    "bytes": lambda: np.array([b"pear", None, b"apple", b"pear"], dtype=object)[:, None],
-    "masked text": lambda: np.ma.masked_array(["pear", "x", "apple", "pear"], mask=[0, 1, 0, 0]).reshape(-1, 1),
-    "pandas str": lambda: pd.DataFrame({"a": TEXT}),
-    "pandas object": lambda: pd.DataFrame({"a": TEXT}, dtype=object),
-    "pandas string": lambda: pd.DataFrame({"a": TEXT}, dtype="string"),
-    "pandas arrow": lambda: pd.DataFrame({"a": TEXT}).convert_dtypes(dtype_backend="pyarrow"),
-    "pandas category": lambda: pd.DataFrame({"a": TEXT}, dtype="category"),
-    "polars": lambda: pl.DataFrame({"a": TEXT}),
-    "polars categorical": lambda: pl.DataFrame({"a": TEXT}, schema={"a": pl.Categorical}),
-    "polars enum": lambda: pl.DataFrame({"a": TEXT}, schema={"a": pl.Enum(["apple", "pear"])}),
-    "pyarrow": lambda: pa.table({"a": TEXT}),
-    "pyarrow large": lambda: pa.table({"a": pa.array(TEXT, pa.large_string())}),
-    "pyarrow dictionary": lambda: pa.table({"a": pa.array(TEXT).dictionary_encode()}),
-    "pyarrow chunks": lambda: pa.concat_tables([pa.table({"a": pa.array(TEXT[:2]).dictionary_encode()}),
-                                                pa.table({"a": pa.array(TEXT[2:]).dictionary_encode()})]),
-    "arrow stream": lambda: Stream(pa.table({"a": TEXT})),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", TEXT_MAKERS)
-def test_text_of_every_kind_is_the_same(kind: str) -> None:
-    data = take(TEXT_MAKERS[kind]())
-    assert_same(data, CODES, [["apple", "pear"]])
-    assert data.schema.categories[0].dtype == object
-    assert data.schema.has_categories
-    assert not data.schema.plain
-
-
-def test_arrays_of_text_are_categories() -> None:
-    assert_same(take(np.array([["b", "1"], ["a", "1"]])), [[1, 0], [0, 0]], [["a", "b"], ["1"]])
-    assert_same(take(np.array([[b"b"], [b"a"]])), [[1], [0]], [["a", "b"]])
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame({"a": pd.Categorical(["lo", "hi", None], categories=["unused", "lo", "hi"], ordered=True)}),
-        pl.DataFrame({"a": ["lo", "hi", None]}, schema={"a": pl.Enum(["unused", "lo", "hi"])}),
-        pa.table({"a": pa.DictionaryArray.from_arrays([1, 2, None], ["unused", "lo", "hi"], ordered=True)}),
-    ],
-    ids=["pandas", "polars", "pyarrow"],
-)
-def test_levels_keep_the_order_of_the_type_and_only_those_that_occur(frame: Any) -> None:
-    assert_same(take(frame), [[0.0], [1.0], [NAN]], [["lo", "hi"]])
-
-
-def test_codes_of_a_polars_categorical_do_not_depend_on_what_else_there_was() -> None:
-    pl.Series(["zebra", "yak", "ant"], dtype=pl.Categorical)
-    assert_same(take(pl.DataFrame({"a": ["yak", "ant"]}, schema={"a": pl.Categorical})), [[1], [0]], [["ant", "yak"]])
-
-
-def test_categories_that_are_numbers() -> None:
-    frame = pd.DataFrame({"a": pd.Categorical([30, 10, None, 30])})
-    assert_same(take(frame), [[1], [0], [NAN], [1]], [[10.0, 30.0]])
-    assert_same(take(frame, categorical_features=None), [[30], [10], [NAN], [30]], [None])
-
-
-def test_categories_that_are_neither_text_nor_numbers_go_by_their_text() -> None:
-    frame = pd.DataFrame({"a": pd.cut([1, 2, 3], [0, 2, 4])})
-    assert_same(take(frame), [[0], [0], [1]], [["(0, 2]", "(2, 4]"]])
-
-
-def test_missing_level_inside_an_arrow_dictionary() -> None:
-    encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["b", None, "a"]))
-    assert_same(take(pa.table({"a": encoded})), [[1], [NAN], [0]], [["a", "b"]])
-
-
-@pytest.mark.parametrize("asked", [[1], np.array([1]), ["b"], [False, True], np.array([False, True]), (1,)])
-def test_categorical_features_by_index_name_or_mask(asked: Any) -> None:
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [7.0, -0.5, NAN]})
-    assert_same(take(frame, categorical_features=asked), [[1, 1], [2, 0], [3, NAN]], [None, [-0.5, 7.0]])
-
-
-def test_zero_and_minus_zero_are_one_level() -> None:
-    assert_same(take(np.array([[0.0], [-0.0], [1.0]]), categorical_features=[0]), [[0], [0], [1]], [[0.0, 1.0]])
-
-
-def test_no_categorical_features_asked_for() -> None:
-    assert_same(take(np.array(NUMBERS), categorical_features=[]), NUMBERS, [None] * 3)
-    assert_same(take(np.array(NUMBERS), categorical_features=None), NUMBERS, [None] * 3)
-
-
-def test_float32_survives_beside_booleans_and_categories() -> None:
-    frame = pd.DataFrame({"a": np.array([1.5, 2], "f4"), "b": [True, False], "c": ["x", None]})
-    assert take(frame).X.dtype == np.float32
-    assert take(frame.assign(d=1)).X.dtype == np.float64
 
 
 # --- properties ----------------------------------------------------------------------------------------------------
@@ -442,71 +269,3 @@ def test_dates_become_usable_with_the_hint() -> None:
     frame = pd.DataFrame({"day": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 3)]})
     frame["day"] = (frame["day"] - frame["day"].min()).dt.days
     assert_same(take(frame), [[0], [2]], [None])
-
-
-@pytest.mark.parametrize("rows", [slice(0, 1), slice(0, 40), slice(0, 0)], ids=["one row", "all rows", "no rows"])
-@pytest.mark.parametrize(
-    "chosen",
-    [["a", "i"], ["f"], ["f", "b"], ["a", "b", "k", "n"], ["k"], ["b"], ["u", "k"], ["a", "t"], ["a", "N"], ["a", "o"]],
-    ids="".join,
-)
-def test_pandas_is_read_alike_by_both_ways(chosen: list[str], rows: slice, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The short way for plain columns gives what the general one does."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "a": np.where(rng.random(40) < 0.2, np.nan, rng.normal(size=40)),
-            "i": rng.integers(-5, 5, 40),
-            "u": rng.integers(0, 5, 40).astype(np.uint8),
-            "f": rng.normal(size=40).astype(np.float32),
-            "b": rng.random(40) < 0.5,
-            "k": pd.Categorical(rng.choice(["x", "y", None], 40), categories=["y", "z", "x"]),
-            "n": pd.Categorical(rng.choice([3, 1, 2], 40), categories=[3, 2, 1]),
-            "t": rng.choice(["p", "q"], 40),
-            "N": pd.array([1, None] * 20, dtype="Int64"),
-            "o": np.array([1, 2.5] * 20, dtype=object),
-        }
-    )[chosen].iloc[rows]
-    short = frames.read_columns(frame)
-    monkeypatch.setattr(frames, "_read_pandas", lambda X: None)
-    general = frames.read_columns(frame)
-    assert (short.names, short.n_rows, short.n_features) == (general.names, general.n_rows, general.n_features)
-    for one, other in zip(short.split_columns(), general.split_columns(), strict=True):
-        assert one.where == other.where
-        assert (one.levels is None) == (other.levels is None)
-        assert one.neutral == other.neutral or short.matrix is not None
-        if one.levels is None:
-            np.testing.assert_array_equal(one.as_numbers(), other.as_numbers())
-            assert one.as_numbers().dtype == other.as_numbers().dtype
-        else:
-            np.testing.assert_array_equal(one.levels, other.levels)
-            np.testing.assert_array_equal(one.codes, other.codes)
-
-
-def test_codes_are_matched_as_other_levels_are() -> None:
-    rng = np.random.default_rng(0)
-    fitted = np.column_stack([rng.integers(0, 4, size=50), rng.normal(size=50)]).astype(float)
-    odd = [-1.0, -0.0, 0.5, 3.0, 4.0, 1e300, np.inf, -np.inf, np.nan]
-    rows = np.column_stack([odd, np.zeros(len(odd))])
-    shift = np.array([7.0, 0.0])
-    found = []
-    for by in (0.0, shift):
-        tree = DecisionTreeRegressor(categorical_features=[0]).fit(fitted + by, np.zeros(50))
-        found.append(take_in_rows(tree, rows + by, tree._schema))
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0][:, 0], [np.nan, 0.0, np.nan, 3.0, *[np.nan] * 5])
-
-
-def test_a_table_of_codes_is_taken_as_it_is() -> None:
-    X = np.array([[0.0, 2.5], [1.0, np.nan], [2.0, 0.5], [np.nan, 1.0]])
-    schema = take_in(CommitteeEstimator(), X, task="none", categorical_features=[0]).schema
-    assert take_in_rows(CommitteeEstimator(), X, schema) is X
-    other = np.array([[3.0, 1.0], [1.5, 1.0], [-1.0, 1.0], [1.0, 1.0]])
-    np.testing.assert_array_equal(
-        take_in_rows(CommitteeEstimator(), other, schema)[:, 0], [np.nan, np.nan, np.nan, 1.0]
-    )
-    strict = take_in(CommitteeEstimator(), X, task="none", categorical_features=[0], unseen="error").schema
-    with pytest.raises(DataError, match="did not occur"):
-        take_in_rows(CommitteeEstimator(), other, strict)
-    halves = take_in(CommitteeEstimator(), X, task="none", categorical_features=[1]).schema
-    np.testing.assert_array_equal(take_in_rows(CommitteeEstimator(), X, halves)[:, 1], [2.0, np.nan, 0.0, 1.0])

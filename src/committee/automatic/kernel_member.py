@@ -144,7 +144,10 @@ class _LandmarkDistances:
 
     @classmethod
     def measure(cls, table: FloatArray, landmarks: FloatArray) -> _LandmarkDistances:
-        return cls(_measure_distances(landmarks, landmarks), _measure_distances(table, landmarks))
+        among = _measure_distances(landmarks, landmarks)
+        # Of a landmark from itself BLAS may find zero or a number close to it: the median is of distances above zero.
+        np.fill_diagonal(among, 0.0)
+        return cls(among, _measure_distances(table, landmarks))
 
 
 class _Ridge:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from committee.base import LogProbabilitiesMixin
+from committee.learners.log_probabilities import LogProbabilitiesMixin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,6 +9,7 @@ import numpy as np
 from committee.constraints import show_value
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
+from committee.losses import apply_exp
 from committee.value_checks import is_real, read_doubles
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def weigh_rows(scores: FloatArray, labels: AnyArray) -> FloatArray:
     """
     scores, labels = _check_scores(scores, labels, "weigh_rows")
     own = scores[np.arange(len(labels)), labels] / max(1, scores.shape[1] - 1)
-    raised = np.exp(own.min() - own)
+    raised = apply_exp(own.min() - own)
     return np.asarray(raised / raised.sum())
 
 

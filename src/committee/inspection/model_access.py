@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import is_classifier
 
 from committee.base import resolve_jobs
@@ -18,6 +17,7 @@ from committee.data.intake import take_in_rows
 from committee.engines import get_engine
 from committee.engines.tree_model import TreeModel
 from committee.exceptions import DataError, ParameterError, ParameterTypeError
+from committee.losses import apply_exp, apply_sigmoid, apply_softmax
 from committee.value_checks import read_doubles
 
 if TYPE_CHECKING:
@@ -198,9 +198,9 @@ class TreeResponse:
             return raw
         raw = self.model.link_scale * raw
         if self.model.link == "logit":
-            second = expit(raw)
+            second = apply_sigmoid(raw)
             return np.concatenate([1.0 - second, second], axis=-1)
-        return softmax(raw, axis=-1) if self.model.link == "softmax" else np.exp(raw)
+        return _apply_softmax(raw) if self.model.link == "softmax" else apply_exp(raw)
 
     @property
     def _is_linear(self) -> bool:
@@ -253,8 +253,8 @@ class TreeResponse:
             return self._select_class(raw)
         raw = self.model.link_scale * raw
         if self.model.link == "logit":
-            return np.asarray(expit(raw))
-        return self._select_class(softmax(raw, axis=-1)) if self.model.link == "softmax" else np.exp(raw)
+            return np.asarray(apply_sigmoid(raw))
+        return self._select_class(_apply_softmax(raw)) if self.model.link == "softmax" else apply_exp(raw)
 
     def _select_class(self, predictions: FloatArray) -> FloatArray:
         """For two classes, the column of the second."""
@@ -486,3 +486,8 @@ def read_row_weights(weights: ArrayLike | None, n_rows: int) -> FloatArray | Non
             f"Weights must be finite numbers >= 0, one for each of the {n_rows} rows, not all of them zero."
         )
     return read
+
+
+def _apply_softmax(raw: FloatArray) -> FloatArray:
+    """Over the last axis, which has the classes."""
+    return apply_softmax(raw.reshape(-1, raw.shape[-1])).reshape(raw.shape)

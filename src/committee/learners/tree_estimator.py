@@ -10,7 +10,6 @@ from sklearn.base import MultiOutputMixin
 from committee.base import (
     ClassifierScoreMixin,
     CommitteeEstimator,
-    LogProbabilitiesMixin,
     RegressorScoreMixin,
     not_fitted_error,
 )
@@ -21,6 +20,7 @@ from committee.data.targets import count_target
 from committee.engines.formula import ModelFormula, TableRow, TreeTerm, find_largest
 from committee.engines.tree_model import TreeModel
 from committee.exceptions import DataError, DataTypeError, warn_caller
+from committee.learners.log_probabilities import LogProbabilitiesMixin
 from committee.learners.prepared_predictor import PredictorMixin
 from committee.learners.tree_rows import predict_trees
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from committee.base import ClassifierScoreMixin, LogProbabilitiesMixin, RegressorScoreMixin
+from committee.base import ClassifierScoreMixin, RegressorScoreMixin
 from committee.data.dataset import ValueTarget
 from committee.engines.formula import ModelFormula, RowFunction, TableRow, present_scores
 from committee.ensembles.additive.base import BaseExplainableBoosting, count_classes
@@ -27,6 +27,7 @@ from committee.ensembles.additive.params import (
     StopsEarly,
 )
 from committee.foreign_names import answer_arguments
+from committee.learners.log_probabilities import LogProbabilitiesMixin
 from committee.losses import LossFunction
 from committee.params import (
     CategoricalFeatures,

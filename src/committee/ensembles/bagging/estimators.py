@@ -26,6 +26,7 @@ from committee.ensembles.bagging.base import (
 from committee.ensembles.prediction_sets import PredictionSetMixin
 from committee.exceptions import DataError
 from committee.learners.tree_estimator import split_outputs
+from committee.losses import apply_log
 from committee.params import (
     MaxSamples,
     NEstimators,
@@ -170,12 +171,9 @@ class BaggingClassifier(PredictionSetMixin, ClassifierScoreMixin, MultiOutputMix
         As `predict_proba`.
         """
         probabilities = self._average_members(X, "predict_log_proba", params)
-        with np.errstate(divide="ignore"):
-            return (
-                np.log(probabilities)
-                if self.n_outputs_ == 1
-                else [np.log(p) for p in split_outputs(probabilities, self.n_classes_)]
-            )
+        if self.n_outputs_ == 1:
+            return apply_log(probabilities)
+        return [apply_log(p) for p in split_outputs(probabilities, self.n_classes_)]
 
     @available_if(members_have("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, **params: object) -> FloatArray:

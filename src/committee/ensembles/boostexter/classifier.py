@@ -12,7 +12,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from committee.base import (
     ClassifierScoreMixin,
     CommitteeEstimator,
-    LogProbabilitiesMixin,
     not_fitted_error,
     resolve_jobs,
     resolve_seed,
@@ -44,6 +43,7 @@ from committee.ensembles.boostexter.params import (
 from committee.ensembles.fit_callbacks import FitCallbacksMixin, FitInput, should_stop
 from committee.ensembles.progress import show_progress
 from committee.exceptions import DataError, DataTypeError, ParameterError, warn_caller
+from committee.learners.log_probabilities import LogProbabilitiesMixin
 from committee.params import HoldOutFraction, NJobs, RandomState, Verbose, WarmStart
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from committee.base import resolve_seed
 from committee.exceptions import DataError
-from committee.losses import apply_exp
+from committee.losses import apply_exp, apply_expm1, apply_log
 from committee.value_checks import read_coverage, read_doubles, read_levels
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class PredictedDistribution:
         if self.name == "normal":
             return stats.norm(self.location, self.spread)
         if self.name == "lognormal":
-            return stats.lognorm(self.spread, scale=np.exp(self.location))
+            return stats.lognorm(self.spread, scale=apply_exp(self.location))
         return stats.nbinom(1.0 / self.spread, 1.0 / (1.0 + self.spread * self.location))
 
     def find_mean(self) -> FloatArray:
@@ -109,7 +109,7 @@ class PredictedDistribution:
         if self.name == "negative_binomial":
             return np.asarray(np.sqrt(self.location + self.spread * np.square(self.location)))
         with np.errstate(over="ignore"):
-            return self.find_mean() * np.sqrt(np.expm1(np.square(self.spread)))
+            return self.find_mean() * np.sqrt(apply_expm1(np.square(self.spread)))
 
     def find_quantiles(self, q: ArrayLike = 0.5) -> FloatArray:
         """Quantiles of each row's distribution.
@@ -200,8 +200,7 @@ class PredictedDistribution:
 
     def _score_lognormal(self, y: FloatArray) -> FloatArray:
         """[Baran2015], equation 5."""
-        with np.errstate(divide="ignore"):
-            z = (np.log(np.maximum(y, 0.0)) - self.location) / self.spread
+        z = (apply_log(np.maximum(y, 0.0)) - self.location) / self.spread
         inner = special.ndtr(z - self.spread) + special.ndtr(self.spread / np.sqrt(2.0)) - 1.0
         return np.asarray(y * (2.0 * special.ndtr(z) - 1.0) - 2.0 * self.find_mean() * inner)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from committee.base import ClassifierScoreMixin, LogProbabilitiesMixin, available_if
+from committee.base import ClassifierScoreMixin, available_if
 from committee.data.dataset import ClassTarget
 from committee.data.intake import take_in
 from committee.engines.formula import ModelFormula, TableRow, refuse_formula
@@ -45,6 +45,7 @@ from committee.ensembles.boosting.params import (
 )
 from committee.exceptions import DataError
 from committee.foreign_names import answer_arguments
+from committee.learners.log_probabilities import LogProbabilitiesMixin
 from committee.params import (
     ArrayLike as ArrayLikeParam,
 )
