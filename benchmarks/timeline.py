@@ -24,7 +24,7 @@ from benchmarks import data
 from benchmarks.machine import list_cores, measure_cores, measure_load, name_processor, show_machine
 from benchmarks.report import OURS, RESULTS
 from benchmarks.scaling_jobs import Work
-from committee import _core
+from committee._core import testing
 
 NOTE = """Times are in milliseconds. "before": one thread's work since the call before; "starting": until the other
 threads have the call; "waiting": since the caller found no more tasks; "CPU": in tasks, all threads together, and how
@@ -43,11 +43,11 @@ def trace_fit(work: Work, found: data.Problem, threads: int) -> tuple[float, Pla
         model.fit(found.X, found.y)
         best = min(best, time.perf_counter() - start)
     model = work.make_model(OURS, threads)
-    _core.start_call_trace()
+    testing.start_call_trace()
     try:
         model.fit(found.X, found.y)
     finally:
-        places = _core.end_call_trace()
+        places = testing.end_call_trace()
     return best, places
 
 
@@ -62,7 +62,8 @@ def show_places(places: Places, alone: Places, threads: int) -> str:
         use = place["busy"] / (place["wall"] * threads) if place["wall"] > 0 else 1.0
         gain = f"{place['busy'] / busy:.2f} x" if busy else ""
         counts = [str(place["calls"]), str(place["tasks"])]
-        rows.append("| " + " | ".join([place["function"], *counts, *times, gain, f"{use:.0%}"]) + " |")
+        name = place["function"].split("<")[0]  # without what a template was made for
+        rows.append("| " + " | ".join([name, *counts, *times, gain, f"{use:.0%}"]) + " |")
     sums = {name: sum(place[name] for place in places) for name in names}
     of_one = sum(place["wall"] + place["before"] for place in alone)
     total = [f"{sums[name] * 1e3:.2f}" for name in names]

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-import committee._core as core
+import committee._core.testing as core
 from committee import GradientBoostingRegressor
 
 
