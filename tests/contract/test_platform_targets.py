@@ -68,6 +68,13 @@ def refit(name: str, target: str, decay_rate: float = 0.5, **params: Any) -> Cal
     return run
 
 
+def refit_ranking(data: TargetTables) -> list[Any]:
+    half, queries = N_ROWS // 2, data.queries
+    old = committee.GradientBoostingRanker(**FEW).fit(data.X[:half], data.grades[:half], qid=queries[:half])
+    new = old.refit_leaves(data.X[half:], data.grades[half:], qid=queries[half:], decay_rate=0.5)
+    return [new.predict(data.X[:N_ASKED])]
+
+
 def describe_distribution(distribution: str, target: str, **params: Any) -> Callable[[TargetTables], list[Any]]:
     """Means and spreads of rows; quantiles are SciPy's."""
 
@@ -112,6 +119,12 @@ FAMILIES: dict[str, Callable[[TargetTables], list[Any]]] = {
     "refit leaves of boosting, classes": refit("GradientBoostingClassifier", "three", decay_rate=0.9),
     "refit leaves of boosting, numbers": refit("GradientBoostingRegressor", "signal"),
     "refit leaves of boosting, poisson": refit("GradientBoostingRegressor", "times", loss="poisson"),
+    "refit leaves of boosting, quantile": refit("GradientBoostingRegressor", "signal", loss="quantile", alpha=0.8),
+    "refit leaves of boosting, huber": refit("GradientBoostingRegressor", "signal", loss="huber"),
+    "refit leaves of ordered classes": refit("OrdinalGradientBoostingClassifier", "three"),
+    "refit leaves of survival boosting": refit("GradientBoostingSurvivalAnalysis", "survival"),
+    "refit leaves of a survival forest": refit("RandomSurvivalForest", "survival"),
+    "refit leaves of a ranking": refit_ranking,
     "text in a forest": fit_and_ask("RandomForestClassifier", "three", "frame", **FEW),
     "text in boosting, classes": fit_and_ask("GradientBoostingClassifier", "three", "frame", **FEW),
     "text in boosting, numbers": fit_and_ask("GradientBoostingRegressor", "signal", "frame", **FEW),
@@ -142,10 +155,16 @@ DIGESTS: dict[str, str] = {
     "bagging, class targets": "4b6649ea9e835022",
     "refit leaves of a forest, classes": "bc84e44b1973b6c0",
     "refit leaves of a forest, numbers": "e7b9eec15b1b4ff9",
-    "refit leaves of boosting, two classes": "791deb7f523668c8",
-    "refit leaves of boosting, classes": "7621dde855f7ee4c",
+    "refit leaves of boosting, two classes": "c2567625f3e7a2c8",
+    "refit leaves of boosting, classes": "b2d72b0276197d8a",
     "refit leaves of boosting, numbers": "f3a8821a1dea6a00",
-    "refit leaves of boosting, poisson": "96e704df746261d0",
+    "refit leaves of boosting, poisson": "1358f8ebff62f35f",
+    "refit leaves of boosting, quantile": "3d0b543fa78a9f5c",
+    "refit leaves of boosting, huber": "e2006d5ca09c4d29",
+    "refit leaves of ordered classes": "5a1781f8d71e2237",
+    "refit leaves of survival boosting": "5dcae67a58205cd0",
+    "refit leaves of a survival forest": "605d388e42544143",
+    "refit leaves of a ranking": "976bd0c95268e628",
     "text in a forest": "db25dc498fdcf92b",
     "text in boosting, classes": "b15e49983f8fe78b",
     "text in boosting, numbers": "60dc552b6b2abc23",
