@@ -61,6 +61,22 @@ COMMITTEE_INLINE inline void prefetch_to_write(const void* at) {
 #endif
 }
 
+// Where a call stands: as a default argument, in the function that calls.
+struct CallSite {
+  const char* function;
+  int line;
+#if defined(__GNUC__) || defined(__clang__) || defined(_MSC_VER)
+  static constexpr CallSite current(const char* function = __builtin_FUNCTION(),
+                                    int line = __builtin_LINE()) {
+    return {function, line};
+  }
+#else
+  static constexpr CallSite current() {
+    return {"a place unknown to this compiler", 0};
+  }
+#endif
+};
+
 // Tells the processor that this thread only waits, so that its neighbour on the core gets on.
 inline void pause_briefly() {
 #if defined(_M_X64) && !defined(__clang__)

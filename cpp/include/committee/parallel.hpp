@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "compiler.hpp"
 #include "function_view.hpp"
 #include "types.hpp"
 
@@ -33,16 +34,6 @@ inline constexpr double kThreadCost = 100'000.0;
 
 // True on a thread that is currently running a task of the pool (nested calls then run inline).
 bool inside_parallel_region();
-
-// Where a call stands.
-struct CallSite {
-  const char* function;
-  int line;
-  static constexpr CallSite current(const char* function = __builtin_FUNCTION(),
-                                    int line = __builtin_LINE()) {
-    return {function, line};
-  }
-};
 
 // Run task(i) for every i in [0, n_tasks), on at most n_threads threads including the caller.
 // The caller takes tasks from the first on, the others from the last on; returns when all are done.
