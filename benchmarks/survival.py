@@ -3,7 +3,9 @@
 The data are made by a script: 27 columns, censored Weibull times whose scale depends on products and thresholds of
 some. All contenders have the same trees, depth or leaves, learning rate and one thread; seconds are CPU seconds of the
 fit, which other work on the machine changes little. One function scores all: Harrell's concordance of the risks and the
-integrated Brier score of the survival functions, on rows that were not trained on.
+integrated Brier score of the survival functions, on rows that were not trained on. One table says little about small
+differences: `--draws` tables are drawn, scores and seconds are means, and a peer's line has the mean difference of our
+concordance and its standard error over the tables.
 
 scikit-survival needs other versions of packages than this library's environment may have: `--peer-python` names the
 interpreter of an environment that has it; without, its cases are left out, and the page says so. Its times grow faster
@@ -19,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,10 @@ class Sizes:
     """Rows to learn from, rows to score, trees of a forest, rounds of boosting."""
 
     n_rows: int
-    n_scored: int = 2_000
+    n_scored: int = 10_000
     n_trees: int = 20
     n_rounds: int = 100
+    draw: int = 0  # number of the drawn table
 
 
 QUICK = Sizes(n_rows=400, n_scored=200, n_trees=5, n_rounds=5)
@@ -198,7 +201,7 @@ def run_suite(
     """All cases, one after the other; those of which there are outcomes are not fitted again."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        train, test = make_rows(sizes.n_rows, 0), make_rows(sizes.n_scored, 1)
+        train, test = make_rows(sizes.n_rows, 2 * sizes.draw), make_rows(sizes.n_scored, 2 * sizes.draw + 1)
         np.savez(folder / "train.npz", **train)
         np.savez(folder / "test.npz", **test)
         np.save(folder / "times.npy", np.quantile(test["time"], np.linspace(0.1, 0.8, N_TIMES)))
@@ -213,6 +216,27 @@ def run_suite(
         return found
 
 
+def join_draws(found: list[dict[str, dict[str, dict[str, Any] | None]]]) -> dict[str, dict[str, dict[str, Any] | None]]:
+    """Means over the drawn tables that a fit was run on; of peers also the difference of our concordance."""
+    joined: dict[str, dict[str, dict[str, Any] | None]] = {}
+    for case, contenders in found[0].items():
+        joined[case] = {}
+        for who in contenders:
+            pairs = [(own[case][who], own[case].get(OURS)) for own in found]
+            known = [(outcome, ours) for outcome, ours in pairs if outcome is not None]
+            if not known:
+                joined[case][who] = None
+                continue
+            names = [name for name in ("seconds", "concordance", "brier") if name in known[0][0]]
+            mean: dict[str, Any] = {name: float(np.mean([outcome[name] for outcome, _ in known])) for name in names}
+            both = [ours["concordance"] - outcome["concordance"] for outcome, ours in known if ours is not None]
+            if who != OURS and len(both) > 1:
+                error = float(np.std(both, ddof=1)) / len(both) ** 0.5
+                mean |= {"difference": float(np.mean(both)), "error": error}
+            joined[case][who] = mean | {"n_draws": len(known)}
+    return joined
+
+
 def render(outcomes: dict[str, dict[str, dict[str, Any] | None]], sizes: Sizes) -> str:
     """The section of one number of rows."""
     lines = [
@@ -221,16 +245,24 @@ def render(outcomes: dict[str, dict[str, dict[str, Any] | None]], sizes: Sizes) 
         f"{sizes.n_trees} trees or {sizes.n_rounds} rounds; scores are of {sizes.n_scored:,} other rows, and the Brier "
         "score is smaller for better survival functions.",
         "",
-        "| model | by | fit, CPU seconds | concordance | integrated Brier score |",
-        "|---|---|---|---|---|",
+        "| model | by | tables | fit, CPU seconds | concordance | ours less it | integrated Brier score |",
+        "|---|---|---|---|---|---|---|",
     ]
     for case, found in outcomes.items():
         for who, outcome in found.items():
             if outcome is None:
-                lines.append(f"| {case} | {who} | not measured | | |")
+                lines.append(f"| {case} | {who} | not measured | | | | |")
                 continue
             brier = f"{outcome['brier']:.4f}" if "brier" in outcome else ""
-            lines.append(f"| {case} | {who} | {outcome['seconds']:.2f} | {outcome['concordance']:.4f} | {brier} |")
+            less = f"{outcome['difference']:+.4f} ± {outcome['error']:.4f}" if "difference" in outcome else ""
+            cells = (
+                outcome.get("n_draws", 1),
+                f"{outcome['seconds']:.2f}",
+                f"{outcome['concordance']:.4f}",
+                less,
+                brier,
+            )
+            lines.append(f"| {case} | {who} | " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -239,6 +271,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
     parser.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="rows to learn from: a section each")
     parser.add_argument("--trees", type=int, help="trees of the forests")
+    parser.add_argument("--draws", type=int, default=5, help="drawn tables of each number of rows")
     parser.add_argument("--peer-python", help="Python of an environment with scikit-survival")
     parser.add_argument("--leave-out", nargs="+", default=[], help="fits as ROWS/MODEL/LIBRARY")
     parser.add_argument("--outcomes", type=Path, help="file of outcomes: fits that it has are not repeated")
@@ -258,8 +291,9 @@ def main(words: list[str] | None = None) -> None:
     page = f"# Survival models\n\n{machine}{measure_load():.2f}. Made by `python benchmarks/survival.py`, one thread.\n"
     outcomes = Outcomes(arguments.outcomes)
     for sizes in chosen:
-        found = run_suite(sizes, arguments.peer_python, arguments.leave_out, outcomes)
-        page += "\n" + render(found, sizes)
+        draws = [replace(sizes, draw=draw) for draw in range(1 if arguments.quick else arguments.draws)]
+        found = [run_suite(own, arguments.peer_python, arguments.leave_out, outcomes) for own in draws]
+        page += "\n" + render(join_draws(found), sizes)
     folder = arguments.out or (None if arguments.quick else RESULTS)
     if folder is not None:
         (folder / "survival.md").write_text(page, encoding="utf-8")

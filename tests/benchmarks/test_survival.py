@@ -15,6 +15,7 @@ from benchmarks.survival import (
     XGBOOST,
     Outcomes,
     fit_case,
+    join_draws,
     make_rows,
     render,
     run_case,
@@ -42,8 +43,20 @@ def test_a_peer_without_an_environment_is_not_measured(tmp_path: Path) -> None:
     write_rows(tmp_path)
     assert run_case("forest", SCIKIT_SURVIVAL, tmp_path, QUICK, None) is None
     page = render({"forest": {SCIKIT_SURVIVAL: None, OURS: {"seconds": 1.0, "concordance": 0.7}}}, QUICK)
-    assert "| forest | scikit-survival | not measured | | |" in page
-    assert "| forest | committee | 1.00 | 0.7000 |  |" in page
+    assert "| forest | scikit-survival | not measured | | | | |" in page
+    assert "| forest | committee | 1 | 1.00 | 0.7000 |  |  |" in page
+
+
+def test_tables_are_joined_with_the_error_of_the_difference() -> None:
+    def make(ours: float, peer: float | None) -> dict[str, dict[str, dict[str, float] | None]]:
+        other = None if peer is None else {"seconds": 2.0, "concordance": peer}
+        return {"forest": {OURS: {"seconds": 1.0, "concordance": ours, "brier": 0.2}, SCIKIT_SURVIVAL: other}}
+
+    joined = join_draws([make(0.70, 0.69), make(0.72, 0.73), make(0.5, None)])
+    page = render(joined, QUICK)
+    assert "| forest | committee | 3 | 1.00 | 0.6400 |  | 0.2000 |" in page
+    assert "| forest | scikit-survival | 2 | 2.00 | 0.7100 | +0.0000 ± 0.0100 |  |" in page
+    assert join_draws([make(0.7, None)])["forest"][SCIKIT_SURVIVAL] is None
 
 
 def test_fits_are_left_out_or_taken_from_a_file(tmp_path: Path) -> None:

@@ -100,6 +100,19 @@ def test_pairs_of_noise_are_left_out_and_those_that_act_stay(seed):
     assert len(pairs) < 8
 
 
+def test_where_most_pairs_act_those_that_the_trial_leaves_out_stay_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5))
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    sizes = np.linspace(0.02, 1.0, len(pairs))  # the smallest are within the noise
+    y = sum(size * X[:, i] * X[:, j] for size, (i, j) in zip(sizes, pairs, strict=True)) + rng.normal(size=900)
+    model = ExplainableBoostingRegressor(interactions=10, outer_bags=6, random_state=0)
+    assert len(model.fit(X, y).term_names_) == 5 + 10
+    few = np.where(sizes > 0.5, sizes, 0.0)
+    y = sum(size * X[:, i] * X[:, j] for size, (i, j) in zip(few, pairs, strict=True)) + rng.normal(size=900)
+    assert 5 <= len(model.fit(X, y).term_names_) - 5 < 10
+
+
 def test_parts_add_up_to_the_score(fitted):
     model, X, _ = fitted
     parts = model.explain(X)

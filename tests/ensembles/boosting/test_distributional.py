@@ -10,6 +10,7 @@ import committee
 from committee import DistributionalBoostingRegressor, GradientBoostingRegressor
 from committee.ensembles.boosting.distribution_loss import DistributionLoss
 from committee.ensembles.boosting.distributions import PredictedDistribution
+from committee.ensembles.boosting.settings import resolve_settings
 from committee.exceptions import DataError, ParameterError
 from committee.inspection import shap_values
 from tests.naive import distributions as naive
@@ -104,6 +105,14 @@ def test_a_row_far_away_is_bounded() -> None:
     scores = np.asfortranarray([[0.0, -300.0], [0.0, 0.0]])
     gradients, _ = DistributionLoss("normal").bind(np.array([[1e200], [1e3]]), None).find_gradients(scores)
     assert gradients[:, 1].tolist() == [-50.0, -50.0]
+
+
+def test_small_steps_have_more_patience() -> None:
+    small, other = DistributionalBoostingRegressor(), GradientBoostingRegressor()
+    assert resolve_settings(small).n_iter_no_change == 33
+    assert resolve_settings(other).n_iter_no_change == 20
+    assert resolve_settings(DistributionalBoostingRegressor(n_iter_no_change=7)).n_iter_no_change == 7
+    assert resolve_settings(DistributionalBoostingRegressor(n_estimators=10)).n_iter_no_change is None
 
 
 # --- predicted distributions -------------------------------------------------------------------------------------

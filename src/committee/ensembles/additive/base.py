@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseExplainableBoosting"]
 
+_CYCLES_PER_SMOOTH_PAIR_CYCLE = 20
+"""Smooth cycles over features for each over pairs. All pairs take part in these, also those of noise, which steps with
+the best cuts leave alone: with five times as many, 30 pairs of which one is real fitted the noise
+(``benchmarks/results/explainable.md``)."""
+
 
 class BaseExplainableBoosting(TreeEstimator):
     """A sum of shape tables, fitted by boosting in cycles.
@@ -149,7 +154,7 @@ class BaseExplainableBoosting(TreeEstimator):
         params.reg_lambda = float(self.l2_regularization)
         params.patience = min(int(self.n_iter_no_change), 2**32 - 1)
         params.smooth_cycles = min(int(self.smooth_iter), 2**32 - 1)
-        params.smooth_pair_cycles = ceil(params.smooth_cycles / 4)
+        params.smooth_pair_cycles = ceil(params.smooth_cycles / _CYCLES_PER_SMOOTH_PAIR_CYCLE)
         params.tolerance = float(self.tol)
         pairs, n_pairs = None, 0
         if isinstance(self.interactions, int | float | np.number):

@@ -31,6 +31,8 @@ __all__ = ["AdditivePlan", "FittedTerms", "ShapeFit", "confirm_gain", "confirm_t
 _CYCLES_PER_CALL = 16
 # The most cycles of the trial of pairs; by default as many as are smooth.
 _TRIAL_CYCLES = 10
+_REAL_SHARE = 0.6
+"""Share of the pairs of a trial that are confirmed, from which on all are kept (benchmarks/results/explainable.md)."""
 _FEWEST_CELLS, _ROWS_PER_CELL = 4, 2
 _MOST_COPIES = 1 << 24
 # Columns of a table in blocks whose samples are in memory at a time.
@@ -252,8 +254,10 @@ class ShapeFit:
     def _try_pairs(self, pairs: AnyArray) -> AnyArray:
         """The pairs that a trial confirms; those that the user names need none.
 
-        The ranking sees the rows that the pairs learn from: among many pairs some always have good cuts by chance. The
-        trial ends with the cycle of the least loss, after which all pairs would seem to do harm.
+        The ranking sees the rows that the pairs learn from: among many pairs some always have good cuts by chance. Of
+        noise one pair in six passes the trial; of pairs that explain a little, some fail. So where most pass, most of
+        those that fail explain something too, and all are kept. The trial ends with the cycle of the least loss, after
+        which all pairs would seem to do harm.
         """
         plan, n_bags = self._plan, len(self._engine.best_cycles)
         if len(pairs) == 0 or plan.pairs is not None or not self._can_confirm:
@@ -266,7 +270,8 @@ class ShapeFit:
             if not loss < least:
                 break
             least, gains = loss, self._engine.weigh_terms(plan.n_jobs)
-        return pairs[confirm_terms(gains)]
+        confirmed = confirm_terms(gains)
+        return pairs if confirmed.mean() >= _REAL_SHARE else pairs[confirmed]
 
     def _set_cells(self) -> None:
         """The coarser cells of all features. Levels of categories are ordered by what they add alone."""

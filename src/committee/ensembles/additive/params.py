@@ -45,7 +45,7 @@ PairChoice: TypeAlias = Annotated[
     | Annotated[Any, ArrayLike("of pairs of features")],
     "How many pairs of features become terms: a number, or a float as a multiple of the number of features; those "
     "that explain most of what the features alone leave are chosen, and kept as far as the rows held out confirm "
-    "them. A list of pairs, by numbers or names of columns, names them instead.",
+    "them, or all where most are confirmed. A list of pairs, by numbers or names of columns, names them instead.",
 ]
 FineBins: TypeAlias = Annotated[
     Annotated[int, Interval(2, 65535)],
@@ -62,9 +62,9 @@ HeldOutShare: TypeAlias = Annotated[
 ]
 SmoothCycles: TypeAlias = Annotated[
     Annotated[int, Interval(0, None)],
-    "The most cycles at the start, over the features and a fourth as many over the pairs, whose steps are means over "
-    "all cuts instead of the best one: curves without corners, from which the other cycles go on. They end early if "
-    "the loss of the rows held out no longer falls.",
+    "The most cycles at the start, over the features and a twentieth as many over the pairs, whose steps are means "
+    "over all cuts instead of the best one: curves without corners, from which the other cycles go on. They end early "
+    "if the loss of the rows held out no longer falls.",
 ]
 StopsEarly: TypeAlias = Annotated[
     bool,

@@ -109,7 +109,8 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
     -Σ g / (Σ I + λ).
 
     The number of rounds is chosen by the likelihood of validation rows, because a spread is overfitted sooner than a
-    mean.
+    mean. ``n_iter_no_change="auto"`` is 33 here, because steps are small: with a learning rate of 0.03 in place of 0.05
+    likelihood and error of new rows were smaller on most tables.
 
     Attributes
     ----------
@@ -160,6 +161,8 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
     """
 
     _task: ClassVar[Task] = "regress"
+    # With a learning rate of 0.03, what 20 rounds are with 0.05.
+    tuned_patience: ClassVar[int] = 33
     # What the fit of all boosted models reads, and the distribution takes the place of.
     init: ClassVar[None] = None
     base_score: ClassVar[None] = None
@@ -171,7 +174,7 @@ class DistributionalBoostingRegressor(RegressorScoreMixin, BaseGradientBoosting)
         self,
         distribution: DistributionName = "normal",
         *,
-        learning_rate: AutoLearningRate = 0.05,
+        learning_rate: AutoLearningRate = 0.03,
         n_estimators: BoostingRounds = "auto",
         subsample: Subsample = "auto",
         max_leaf_nodes: AutoMaxLeafNodes = "auto",

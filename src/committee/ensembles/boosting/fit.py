@@ -82,6 +82,8 @@ class BaseGradientBoosting(MemberAccessMixin, BaseBoosting):
 
     #: Whether ``max_features="auto"`` goes by the number of rows.
     features_by_rows: ClassVar[bool] = False
+    #: What ``n_iter_no_change="auto"`` means where the fit chooses the number of rounds.
+    tuned_patience: ClassVar[int] = 20
 
     # Class attributes as well: models that were pickled before these parameters existed have them.
     defaults: AutoDefaults = "auto"

@@ -151,7 +151,6 @@ _TUNED: dict[str, Any] = {
     "tol": 0.0,
     "learning_rate": None,
     "min_samples_leaf": None,
-    "n_iter_no_change": 20,
     "refit": True,
 }
 _SCIKIT_LEARN: dict[str, Any] = {
@@ -193,8 +192,8 @@ def resolve_settings(model: Any) -> BoostingSettings:
     if not _is(model.defaults, "auto"):
         tuned = model.defaults == "tuned"
     values = dict(_TUNED if tuned else _SCIKIT_LEARN)
-    if asked:
-        values["n_iter_no_change"] = _TUNED["n_iter_no_change"]
+    if tuned or asked:
+        values["n_iter_no_change"] = model.tuned_patience
     if model.boosting == "goss":
         values["subsample"] = 1.0
     if not _is(model.max_leaf_nodes, "auto"):
