@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from committee.base import available_if
-from committee.engines.several_targets import list_target_columns, select_columns
+from committee.engines.several_targets import list_target_columns, select_target_columns
 from committee.engines.tree_model import present_trees
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
@@ -233,4 +233,4 @@ class OneTarget:
         found = present_trees(self.model)
         classes = getattr(self.model, "classes_", None)
         columns = list_target_columns(classes, found.width, count_targets(self.model))[self.target]
-        return select_columns(found, columns)
+        return select_target_columns(found, columns)
