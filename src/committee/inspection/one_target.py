@@ -146,6 +146,11 @@ class OneTarget:
         return self.model if own is None else own
 
     @property
+    def shares_members(self) -> bool:
+        """Whether the members of the model are of all targets together."""
+        return self._get_own() is None
+
+    @property
     def classes_(self) -> AnyArray:
         """Classes of the target."""
         classes: AnyArray = self.model.classes_[self.target]
