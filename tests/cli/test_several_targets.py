@@ -34,6 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame({"width": width, "colour": colour, "kind": kind, "old": rng.integers(0, 2, 120)})
     frame = frame.assign(price=(3 * width + rng.normal(size=120)).round(3), rent=width**2)
     frame.to_csv(path / "flats.csv", index=False)
+    frame.to_parquet(path / "flats.parquet")
     for target, drop, out in (("kind,old", "price,rent", "classes"), ("price, rent", "kind,old", "numbers")):
         left_out = [part for name in drop.split(",") for part in ("--drop", name)]
         made = make_run(path)("fit", "flats.csv", "-t", target, *left_out, *FEW, "-o", f"{out}.committee")
@@ -248,6 +249,8 @@ def test_the_metric_of_several_targets_is_the_mean() -> None:
         (("fit", "flats.csv", "-t", "price,price"), "is not a list of targets"),
         (("fit", "flats.csv", "-t", "price,nothing"), "has no column 'nothing'"),
         (("fit", "flats.csv", "-t", "price,rent", "--task", "distribution"), "are all classes or all numbers"),
+        (("fit", "flats.csv", "-t", "price,rent", "-e", "explainable-boosting"), "takes one target"),
+        (("fit", "flats.parquet", "-t", "price,rent", "--memory", "1K"), "read in blocks takes one target"),
         (("compare", "flats.csv", "-t", "price,rent"), "fit and tune take several targets"),
         (("explain", "numbers.committee", "flats.csv", "-t", "kind"), "'kind' is not a target of the model"),
         (("report", "numbers.committee", "flats.csv", "-t", "kind"), "Its targets are price, rent"),

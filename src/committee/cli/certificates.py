@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from committee.cli.errors import USAGE, CommandError
 from committee.cli.model_rows import load_model
-from committee.cli.problem import LearningProblem, Roles, define_problem
+from committee.cli.problem import LearningProblem, Roles
 from committee.cli.several_targets import define_problems, split_targets, stack_targets
 from committee.cli.table import read_source
 from committee.cli.text_format import TextReading
@@ -277,15 +277,13 @@ def verify_file(
     gone = [column for column in roles.drop if column not in source.table.column_names]
     roles = replace(roles, drop=[one for one in roles.drop if one not in gone])
     targets = split_targets(roles.target, source.table.column_names)
-    several = len(targets) > 1
-    problems = define_problems(source, roles, targets, task) if several else [define_problem(source, roles, task)]
-    problem = problems[0]
+    problem = define_problems(source, roles, targets, task)[0]
     features = problem.features
     wanted = [str(column) for column in getattr(model, "feature_names_in_", ())]
     if wanted and set(wanted) <= set(features.column_names):
         features = features.select(wanted)
     groups = problem.groups if hasattr(model, "leaderboard_") else None
-    y, arguments = problem.make_fit_target() if not several else (stack_targets(problems), {})
+    y, arguments = problem.make_fit_target()
     return VerifyOutcome(
         signed, verify_data(model, GivenData(features, y, problem.weights, {"groups": groups, **arguments}))
     )

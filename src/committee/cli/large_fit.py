@@ -30,7 +30,7 @@ from committee.data.memory import measure_available_memory
 from committee.data.opening import open_table
 from committee.data.sources.parquet import FILE_ENDINGS
 from committee.data.spilling import memory_limit, read_bytes
-from committee.exceptions import CommitteeError
+from committee.exceptions import CommitteeError, DataError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,7 +117,13 @@ class LargeTable:
             )
         if roles.groups is not None:
             raise CommandError("--groups needs the whole table in memory.", "Leave it out for such a table.", USAGE)
-        opened, y, weights = open_table(Path(name), roles.target, roles.weights)
+        try:
+            opened, y, weights = open_table(Path(name), roles.target, roles.weights)
+        except DataError as error:
+            if "," not in roles.target:
+                raise
+            hint = "Raise --memory, fit to a part of the rows, or name one --target."
+            raise CommandError(f"A table that is read in blocks takes one target. {error}", hint, USAGE) from error
         known = ~_find_missing(y)
         if not known.all():
             opened = opened.select_rows(np.flatnonzero(known))

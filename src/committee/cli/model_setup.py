@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 import committee
@@ -146,6 +147,12 @@ class ModelSetup:
                 raise CommandError(
                     f"{type(estimator).__name__} has no parameter '{name}'.", suggest(name, sorted(known)), USAGE
                 )
+        if self.problem.together is not None and not get_tags(estimator).target_tags.multi_output:
+            raise CommandError(
+                f"{type(estimator).__name__} takes one target.",
+                "Trees, forests, bags, boosting, AdaBoost and the automatic committee take several.",
+                USAGE,
+            )
         if self.problem.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
             raise CommandError(f"{type(estimator).__name__} takes no weights.", "Leave out --weights.", USAGE)
         automl = type(estimator).__name__.startswith(AUTOML)

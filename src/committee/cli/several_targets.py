@@ -61,16 +61,16 @@ def split_targets(target: str | None, columns: Sequence[str]) -> list[str]:
 
 
 def define_problems(source: Source, roles: Roles, targets: Sequence[str], task: str) -> list[LearningProblem]:
-    """A problem for each target, of the same rows and features.
+    """A problem for each target, of the same rows and features; that of the only one if there are not several.
 
     Parameters
     ----------
     source : Source
         The table.
     roles : Roles
-        Roles of its columns, but for the target.
+        Roles of its columns.
     targets : sequence of str
-        The targets, two or more.
+        The names in ``--target``.
     task : str
         Value of ``--task``.
 
@@ -78,6 +78,8 @@ def define_problems(source: Source, roles: Roles, targets: Sequence[str], task: 
     -------
     list of LearningProblem
     """
+    if len(targets) < 2:
+        return [define_problem(source, roles, task)]
     if task not in _TASKS or roles.query or roles.event or roles.levels:
         raise CommandError(
             "Several targets are all classes or all numbers.",

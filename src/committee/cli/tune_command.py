@@ -9,8 +9,8 @@ from committee.cli import options
 from committee.cli.app import app
 from committee.cli.fit_places import OutputOptions, choose_places
 from committee.cli.plan import Plan
-from committee.cli.problem import Roles, define_problem
-from committee.cli.several_targets import define_problems, show_problems, split_targets
+from committee.cli.problem import Roles
+from committee.cli.several_targets import define_problems, split_targets
 from committee.cli.show import make_console, show_files, show_fit_results, write_json
 from committee.cli.table import read_source
 
@@ -90,26 +90,20 @@ def tune(
     roles = Roles(target, groups, weights, drop or (), query, event, options.split_levels(levels))
     source = read_source(table, encoding, header)
     targets = split_targets(target, source.table.column_names)
-    several = define_problems(source, roles, targets, task) if len(targets) > 1 else []
-    problem = several[0] if several else define_problem(source, roles, task)
+    problem, *others = problems = define_problems(source, roles, targets, task)
     # scikit-learn takes a second to import; errors in the arguments or the table are reported before.
     from committee.cli.fit import fit_problem
     from committee.cli.fit_output import write_fit
+    from committee.cli.joint_fit import fit_and_write_targets
     from committee.cli.report import FoldObserver, read_reproduction
-    from committee.cli.tuning import TuningOptions, show_candidates, tune_problem, write_candidates
+    from committee.cli.tuning import TuningOptions, tune_and_show, write_candidates
 
     plan = Plan(estimator, options.parse_settings(settings), folds, seed, jobs, metric)
-    console = make_console()
-    if not as_json:
-        show_problems(console, several or [problem])
-    tuned = tune_problem(problem, plan, TuningOptions(method, budget, candidates, oob), several[1:])
-    if not as_json:
-        show_candidates(console, tuned)
-    if several:
-        from committee.cli.joint_fit import fit_and_write_targets
-
-        more = {"tuning": write_candidates(tuned)}
-        fit_and_write_targets(context, several, tuned.plan, places, roles, licence, as_json=as_json, more=more)
+    console, wanted = make_console(), TuningOptions(method, budget, candidates, oob)
+    tuned = tune_and_show(None if as_json else console, problems, plan, wanted)
+    more = {"tuning": write_candidates(tuned)}
+    if others:
+        fit_and_write_targets(context, problems, tuned.plan, places, roles, licence, as_json=as_json, more=more)
         return
     observer = None if places.report is None else FoldObserver(problem, tuned.plan)
     results = fit_problem(problem, tuned.plan, observer)
@@ -119,6 +113,6 @@ def tune(
     if as_json:
         paths = (None if file is None else str(file.path) for file in files)
         document = json.loads(write_json(problem, results, *paths))
-        typer.echo(json.dumps({**document, "tuning": write_candidates(tuned)}, indent=2))
+        typer.echo(json.dumps({**document, **more}, indent=2))
     else:
         show_files(console, *files)

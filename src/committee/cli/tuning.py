@@ -12,6 +12,7 @@ from committee.cli.errors import USAGE, CommandError
 from committee.cli.model_setup import ModelSetup
 from committee.cli.plan import Plan
 from committee.cli.progress import watch_fits
+from committee.cli.several_targets import show_problems
 from committee.cli.show import make_text_table, show_omitted
 from committee.exceptions import ParameterError
 from committee.inspection.one_target import OneTarget
@@ -33,6 +34,7 @@ __all__ = [
     "TunedPlan",
     "TuningOptions",
     "show_candidates",
+    "tune_and_show",
     "tune_problem",
     "write_candidates",
 ]
@@ -174,6 +176,32 @@ def tune_problem(
         search.fit(problem.features, y, **given)
         display.close()
     return TunedPlan(replace(plan, settings={**plan.settings, **search.best_params_}), search, metric, 1 + len(others))
+
+
+def tune_and_show(
+    console: Console | None, problems: Sequence[LearningProblem], plan: Plan, wanted: TuningOptions
+) -> TunedPlan:
+    """Print a problem or those of several targets, search, and print the candidates.
+
+    Parameters
+    ----------
+    console : rich.console.Console or None
+        None: nothing is printed.
+    problems : sequence of LearningProblem
+        One for each target.
+    plan, wanted
+        As for `tune_problem`.
+
+    Returns
+    -------
+    TunedPlan
+    """
+    if console is not None:
+        show_problems(console, problems)
+    tuned = tune_problem(problems[0], plan, wanted, problems[1:])
+    if console is not None:
+        show_candidates(console, tuned)
+    return tuned
 
 
 def show_candidates(console: Console, tuned: TunedPlan) -> None:

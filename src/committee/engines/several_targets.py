@@ -28,7 +28,7 @@ __all__ = [
     "list_target_columns",
     "present_target_scores",
     "present_targets",
-    "select_columns",
+    "select_target_columns",
     "take_spans",
 ]
 
@@ -170,7 +170,7 @@ def list_target_columns(classes: Sequence[AnyArray] | None, width: int, n_target
     return [range(first, end) for first, end in pairwise(ends)]
 
 
-def select_columns(model: TreeModel, columns: range) -> TreeModel:
+def select_target_columns(model: TreeModel, columns: range) -> TreeModel:
     """Some consecutive columns of the raw prediction: the trees that add to them, and their values of the leaves."""
     baseline = None if model.baseline is None else model.baseline[columns.start : columns.stop]
     trees, weights, slots = model.trees, model.tree_weights, model.slots

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from committee.base import available_if
-from committee.engines.several_targets import list_target_columns, select_columns
+from committee.engines.several_targets import list_target_columns, select_target_columns
 from committee.engines.tree_model import present_trees
 from committee.exceptions import ParameterError, ParameterTypeError
 from committee.inspection.resampling import check_count
@@ -146,6 +146,11 @@ class OneTarget:
         return self.model if own is None else own
 
     @property
+    def shares_members(self) -> bool:
+        """Whether the members of the model are of all targets together."""
+        return self._get_own() is None
+
+    @property
     def classes_(self) -> AnyArray:
         """Classes of the target."""
         classes: AnyArray = self.model.classes_[self.target]
@@ -233,4 +238,4 @@ class OneTarget:
         found = present_trees(self.model)
         classes = getattr(self.model, "classes_", None)
         columns = list_target_columns(classes, found.width, count_targets(self.model))[self.target]
-        return select_columns(found, columns)
+        return select_target_columns(found, columns)

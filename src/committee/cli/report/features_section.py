@@ -10,6 +10,7 @@ import numpy as np
 from committee.cli.report.charts import draw_bars
 from committee.cli.report.dependence import DependenceCurves, PairSurface, compute_dependence, compute_pairs
 from committee.cli.report.markup import Section, escape, make_figure, make_html_table, show_number, truncate_text
+from committee.inspection.one_target import OneTarget
 
 if TYPE_CHECKING:
     from committee.cli.report.report_data import ReportData
@@ -80,7 +81,9 @@ def describe_importance(data: ReportData) -> Section:
     own = {name: value for name, value in data.results.importances.items() if value > 0.0}
     if own:
         first = list(own)[:_MOST_BARS]
-        caption = "Impurity importance of the model: share of the decrease of impurity, on training rows."
+        model = data.results.model
+        shared = " for all targets together" if isinstance(model, OneTarget) and model.shares_members else ""
+        caption = f"Impurity importance of the model{shared}: share of the decrease of impurity, on training rows."
         figures.append(make_figure(draw_bars(first, [own[name] for name in first], "share", caption), caption))
     for name in ranked:
         k = names.index(name)
