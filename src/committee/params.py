@@ -58,6 +58,7 @@ __all__ = [
     "MaxIter",
     "MaxLeafNodes",
     "MaxSamples",
+    "MemberTextColumns",
     "MinImpurityDecrease",
     "MinSamplesLeaf",
     "MinSamplesLeafCount",
@@ -197,6 +198,13 @@ TextColumns: TypeAlias = Annotated[
     "Columns of free text, by name or number: their length and up to 30 topics of their words become features. "
     "``'auto'``: strings without a categorical type, at least half of them distinct, these of three words or more on "
     "average. None: strings are categories.",
+]
+
+MemberTextColumns: TypeAlias = Annotated[
+    Sequence[str] | Sequence[int] | Literal["auto"] | None,
+    "Columns of free text, by name or number, for all members that have this parameter too (of a stack: those of its "
+    "first layer). ``'auto'``: as each of them has it, by default strings that look like text. None: strings are "
+    "categories.",
 ]
 
 # --- ensembles -----------------------------------------------------------------------------------------------

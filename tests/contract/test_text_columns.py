@@ -1,12 +1,17 @@
 """Every estimator reads free text: from every kind of frame, row by row, by any weights, and from model files."""
 
+import inspect
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import committee
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
@@ -231,6 +236,88 @@ def test_a_warm_start_needs_the_same_texts() -> None:
     np.testing.assert_array_equal(predict(model, table), predict(straight, table))
     with pytest.raises(DataError, match="other features, categories or classes"):
         model.set_params(n_estimators=6).fit(table.assign(message=table["message"] + " again"), spam)
+
+
+def make_ensemble(cls: Any, member: Any = None, **params: Any) -> Any:
+    """With a tree as the only kind of member."""
+    if "estimators" in inspect.signature(cls).parameters:
+        tree = (
+            member
+            or (
+                committee.DecisionTreeClassifier
+                if cls.__name__.endswith("Classifier")
+                else committee.DecisionTreeRegressor
+            )()
+        )
+        final = {"final_estimator": clone(tree).set_params(text_columns="auto")} if "Stacking" in cls.__name__ else {}
+        return cls([("a", tree), ("b", clone(tree).set_params(max_depth=2))], random_state=0, **final, **params)
+    return cls(member, n_estimators=3, random_state=0, **params)
+
+
+MADE_OF_OTHERS = [
+    cls
+    for cls in READERS
+    if {"estimator", "estimators"} & set(inspect.signature(cls).parameters)
+    and "text_columns" in inspect.signature(cls).parameters
+]
+
+
+@pytest.mark.parametrize("cls", MADE_OF_OTHERS, ids=lambda cls: cls.__name__)
+def test_ensembles_pass_the_parameter_to_their_members(cls: Any, tmp_path: Any) -> None:
+    table, spam = make_table()
+    y = np.where(spam, "yes", "no") if cls.__name__.endswith("Classifier") else 2.0 * spam + table["hour"].to_numpy()
+    tree = committee.DecisionTreeClassifier if cls.__name__.endswith("Classifier") else committee.DecisionTreeRegressor
+    predictions = []
+    for wanted in (None, ["sender"], ["message", "sender"], "auto"):
+        model = make_ensemble(cls, tree(random_state=0), text_columns=wanted).fit(table, y)
+        told = make_ensemble(cls, tree(random_state=0, text_columns=wanted)).fit(table, y)
+        schemas = [model._schema] if "_schema" in model.__dict__ else [one._schema for one in model.estimators_]
+        expected = tree(text_columns=wanted).fit(table, y)._schema.inputs
+        assert all(own.inputs == expected for own in schemas)
+        predictions.append(predict(model, table))
+        np.testing.assert_array_equal(predictions[-1], predict(told, table))
+        committee.save(model, tmp_path / "model")
+        np.testing.assert_array_equal(predict(committee.load(tmp_path / "model"), table), predictions[-1])
+        assert clone(model).text_columns == wanted
+    with pytest.raises(ParameterError, match=r"is None, and that of its member .*; set only one of them"):
+        make_ensemble(cls, tree(text_columns=["sender"]), text_columns=None).fit(table, y)
+    same = make_ensemble(cls, tree(text_columns=["sender"], random_state=0), text_columns=["sender"]).fit(table, y)
+    np.testing.assert_array_equal(predict(same, table), predictions[1])
+    with pytest.raises((ParameterError, ParameterTypeError), match=r"'text_columns' parameter .* must be"):
+        make_ensemble(cls, tree(), text_columns="all").fit(table, y)
+    other = LogisticRegression() if cls.__name__.endswith("Classifier") else LinearRegression()
+    numbers = table[["hour"]]
+    foreign = cls([("a", other)], text_columns=None) if hasattr(model, "estimators") else cls(other, text_columns=None)
+    with pytest.raises(ParameterError, match="is for members that have it too"):
+        foreign.fit(numbers, y)
+
+
+def test_members_without_the_parameter_read_the_table_by_themselves() -> None:
+    table, spam = make_table()
+    words = make_pipeline(ColumnTransformer([("words", CountVectorizer(), "message")]), LogisticRegression())
+    table = table.assign(message=table["message"].fillna(""))
+    members = [("words", words), ("tree", committee.DecisionTreeClassifier(random_state=0))]
+    model = committee.StackingClassifier(members, text_columns=["message", "sender"]).fit(table, spam)
+    assert model.estimators_[1]._schema.inputs.kinds == ("number", "text", "text")
+    assert members[1][1].text_columns == "auto"
+    fitted = [("tree", committee.DecisionTreeClassifier().fit(table, spam))]
+    for prefit in (
+        committee.StackingClassifier(fitted, cv="prefit", text_columns=None),
+        committee.VotingClassifier(fitted, prefit=True, text_columns=None),
+    ):
+        with pytest.raises(ParameterError, match="for members that are fitted, and these are"):
+            prefit.fit(table, spam)
+
+
+def test_several_targets_and_warm_starts_of_ensembles_read_the_same_text() -> None:
+    table, spam = make_table()
+    y = np.column_stack([spam, table["hour"] > 0.0])
+    model = committee.AdaBoostClassifier(n_estimators=3, text_columns=["sender"]).fit(table, y)
+    assert model._schema.inputs.kinds == ("number", "number", "text")
+    bag = committee.BaggingClassifier(n_estimators=2, warm_start=True, text_columns=None, random_state=0)
+    bag.fit(table, spam).set_params(n_estimators=4).fit(table, spam)
+    straight = committee.BaggingClassifier(n_estimators=4, text_columns=None, random_state=0).fit(table, spam)
+    np.testing.assert_array_equal(predict(bag, table), predict(straight, table))
 
 
 def test_members_of_other_ensembles_share_what_they_read() -> None:

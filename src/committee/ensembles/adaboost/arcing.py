@@ -27,11 +27,12 @@ from committee.ensembles.adaboost.predictions import BaseAdaBoostClassifier
 from committee.ensembles.adaboost.resampling import plan_resampling
 from committee.ensembles.fit_callbacks import FitInput, end_step, report_tasks
 from committee.ensembles.member_routing import route_to_members
+from committee.ensembles.member_texts import read_member_texts
 from committee.ensembles.shared_bins import can_share_bins
 from committee.exceptions import DataError
 from committee.learners.tree import DecisionTreeClassifier
 from committee.losses import apply_exp
-from committee.params import NJobs, RandomState
+from committee.params import MemberTextColumns, NJobs, RandomState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,6 +141,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         algorithm: ArcingAlgorithm = "arc-x4",
         method: WeightingMethod = "resample",
         keep_sample_weights: KeepSampleWeights = False,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         random_state: RandomState = None,
     ) -> None:
@@ -148,6 +150,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         self.algorithm = algorithm
         self.method = method
         self.keep_sample_weights = keep_sample_weights
+        self.text_columns = text_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -228,7 +231,7 @@ class ArcingClassifier(BaseAdaBoostClassifier):
         self
         """
         self._validate_params()
-        member = clone(self._choose_member())
+        member = read_member_texts(self, clone(self._choose_member()))
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from committee.data import Dataset, Schema
+    from committee.params import MemberTextColumns
     from committee.typing import AnyArray, EstimatorLike, FloatArray, Task
 
 __all__ = ["BaseAdaBoost"]
@@ -36,6 +37,7 @@ class BaseAdaBoost(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     """An ensemble of members that are fitted one after another, whose fitted form is members with weights."""
 
     estimator: Any
+    text_columns: MemberTextColumns = "auto"  # pickles of earlier versions lack it
     n_jobs: int | None
 
     n_features_in_: int

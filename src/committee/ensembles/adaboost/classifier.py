@@ -41,7 +41,15 @@ from committee.ensembles.fit_callbacks import end_step, report_tasks
 from committee.ensembles.shared_bins import can_share_bins, read_dataset_rows
 from committee.exceptions import DataError, ParameterError, warn_caller
 from committee.learners.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from committee.params import HoldOutFraction, LearningRate, NJobs, RandomState, StoppingTol, WarmStart
+from committee.params import (
+    HoldOutFraction,
+    LearningRate,
+    MemberTextColumns,
+    NJobs,
+    RandomState,
+    StoppingTol,
+    WarmStart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,6 +144,7 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         tol: StoppingTol = 0.0,
         keep_sample_weights: KeepSampleWeights = False,
         warm_start: WarmStart = False,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         engine: StumpEngine = "cpu",
         random_state: RandomState = None,
@@ -150,6 +159,7 @@ class AdaBoostClassifier(SeveralTargetsAdaBoost, ResumableAdaBoost):
         self.tol = tol
         self.keep_sample_weights = keep_sample_weights
         self.warm_start = warm_start
+        self.text_columns = text_columns
         self.n_jobs = n_jobs
         self.engine = engine
         self.random_state = random_state

@@ -47,7 +47,7 @@ from committee.exceptions import ParameterTypeError
 from committee.learners.formula_rows import find_medians
 from committee.learners.tree import DecisionTreeRegressor
 from committee.losses import apply_exp, apply_log
-from committee.params import LearningRate, NJobs, RandomState
+from committee.params import LearningRate, MemberTextColumns, NJobs, RandomState
 from committee.scoring.direct import explain_variance
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         power: ErrorPower = 2,
         method: WeightingMethod = "resample",
         keep_sample_weights: KeepSampleWeights = False,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         random_state: RandomState = None,
     ) -> None:
@@ -144,6 +145,7 @@ class AdaBoostRegressor(RegressorScoreMixin, SeveralTargetsAdaBoost):
         self.power = power
         self.method = method
         self.keep_sample_weights = keep_sample_weights
+        self.text_columns = text_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 

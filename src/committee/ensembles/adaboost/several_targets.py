@@ -18,6 +18,7 @@ from committee.data.opening import opens_table
 from committee.ensembles.adaboost.base import BaseAdaBoost
 from committee.ensembles.fit_callbacks import FitInput
 from committee.ensembles.member_routing import route_to_members
+from committee.ensembles.member_texts import read_member_texts
 from committee.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class SeveralTargetsAdaBoost(MultiOutputMixin, BaseAdaBoost):  # type: ignore[mi
         self
         """
         self._validate_params()
-        member = clone(self._choose_member())
+        member = read_member_texts(self, clone(self._choose_member()))
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         dataset = self._take_in(member, X, y, sample_weight)

@@ -25,6 +25,7 @@ from committee.ensembles.member_access import MemberAccessMixin
 from committee.ensembles.member_chunks import plan_chunks
 from committee.ensembles.member_formulas import open_members
 from committee.ensembles.member_routing import route_to_members
+from committee.ensembles.member_texts import read_member_texts
 from committee.ensembles.out_of_bag import OutOfBag
 from committee.ensembles.progress import show_progress
 from committee.ensembles.shared_bins import can_share_bins, copy_input_tags, take_in_for_members
@@ -37,6 +38,7 @@ from committee.params import (
     HasMethods,
     Interval,
     MaxSamples,
+    MemberTextColumns,
     NEstimators,
     NJobs,
     OobPatience,
@@ -131,6 +133,7 @@ class BaseBagging(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
     max_features: MemberFeatures
     bootstrap: bool | str
     bootstrap_features: RepeatFeatures
+    text_columns: MemberTextColumns = "auto"  # pickles of earlier versions lack it
     oob_score: OobScore
     warm_start: WarmStart
     n_jobs: NJobs
@@ -179,7 +182,7 @@ class BaseBagging(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
         self
         """
         self._validate_params()
-        member = clone(self._choose_member())
+        member = read_member_texts(self, clone(self._choose_member()))
         self._check_member(member)
         routed = route_to_members(self, "fit", fit_params).estimator.fit
         tree = member if can_share_bins(member, self._task) and not routed else None

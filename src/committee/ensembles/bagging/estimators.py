@@ -29,6 +29,7 @@ from committee.learners.tree_estimator import split_outputs
 from committee.losses import apply_log
 from committee.params import (
     MaxSamples,
+    MemberTextColumns,
     NEstimators,
     NJobs,
     OobPatience,
@@ -110,6 +111,7 @@ class BaggingClassifier(PredictionSetMixin, ClassifierScoreMixin, MultiOutputMix
         bootstrap_features: RepeatFeatures = False,
         oob_score: OobScore = False,
         warm_start: WarmStart = False,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         random_state: RandomState = None,
         verbose: Verbose = 0,
@@ -252,6 +254,7 @@ class BaggingRegressor(RegressorScoreMixin, MultiOutputMixin, BaseBagging):  # t
         bootstrap_features: RepeatFeatures = False,
         oob_score: OobScore = False,
         warm_start: WarmStart = False,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         random_state: RandomState = None,
         verbose: Verbose = 0,

@@ -54,8 +54,9 @@ class LeafSteps(NamedTuple):
         """
         whole = hessian + self.reg_lambda
         softened = np.sign(gradient) * np.maximum(np.abs(gradient) - self.reg_alpha, 0.0)
-        steps = np.where(whole > 0.0, -softened / np.where(whole > 0.0, whole, 1.0), 0.0)
-        return np.asarray(self.rate * np.clip(steps, -self.largest_step, self.largest_step))
+        steps = np.where(whole > 0.0, -self.rate * softened / np.where(whole > 0.0, whole, 1.0), 0.0)
+        largest = self.rate * self.largest_step
+        return np.asarray(np.clip(steps, -largest, largest))
 
 
 class BoostingLeafRefit:

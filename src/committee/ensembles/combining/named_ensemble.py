@@ -29,6 +29,7 @@ from committee.ensembles.combining.member_predictions import choose_predict_meth
 from committee.ensembles.combining.out_of_fold import MemberFit
 from committee.ensembles.combining.training_set import TrainingSet
 from committee.ensembles.member_access import MemberAccessMixin
+from committee.ensembles.member_texts import read_texts_of_members
 from committee.exceptions import DataError, DataTypeError, ParameterError, ParameterTypeError
 from committee.learners.prepared_predictor import PredictorMixin
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from committee.data import ValueTarget
     from committee.data.folds import Folds
     from committee.ensembles.combining.member_predictions import Classes
-    from committee.params import CrossValidation, NJobs, RandomState, Verbose
+    from committee.params import CrossValidation, MemberTextColumns, NJobs, RandomState, Verbose
     from committee.typing import EstimatorLike, FloatArray, Task
 
 __all__ = ["Estimators", "MemberSeeds", "NamedEnsemble", "PredictionTransformerMixin", "check_weight_argument"]
@@ -80,6 +81,7 @@ class NamedEnsemble(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
 
     estimators: Estimators
     cv: CrossValidation | Literal["oob", "prefit"]
+    text_columns: MemberTextColumns = "auto"  # pickles of earlier versions lack it
     n_jobs: NJobs
     random_state: RandomState
     verbose: Verbose
@@ -149,6 +151,22 @@ class NamedEnsemble(PredictorMixin, MemberAccessMixin, CommitteeEstimator):
             Whether classifiers may only have classifiers as members; regressors only ever have regressors.
         """
         return self._check_pairs("estimators", self.estimators, strict)
+
+    def _list_to_fit(self, strict: bool = True) -> list[tuple[str, Any]]:
+        """The same as they are fitted: with the ensemble's ``text_columns``."""
+        active = self._list_active(strict)
+        if not self._is_prefit():
+            return read_texts_of_members(self, active)
+        if not (isinstance(self.text_columns, str) and self.text_columns == "auto"):
+            raise ParameterError(
+                f"The 'text_columns' parameter of {type(self).__name__} is for members that are fitted, and these are; "
+                "leave it at 'auto'."
+            )
+        return active
+
+    def _is_prefit(self) -> bool:
+        """Whether the members come fitted."""
+        return isinstance(self.cv, str) and self.cv == "prefit"
 
     def _check_pairs(self, parameter: str, given: object, strict: bool) -> list[tuple[str, Any]]:
         owner, pairs = type(self).__name__, _read_pairs(given)

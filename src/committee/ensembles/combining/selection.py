@@ -20,7 +20,7 @@ from committee.ensembles.combining.weighted_ensemble import (
     WeightsRefit,
 )
 from committee.losses import apply_log
-from committee.params import Interval, NJobs, Verbose
+from committee.params import Interval, MemberTextColumns, NJobs, Verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -263,6 +263,7 @@ class EnsembleSelectionClassifier(_GreedySelection, WeightedProbabilities):
         bag_fraction: BagFraction = 0.5,
         cv: WeightsCv = None,
         refit: WeightsRefit = True,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
@@ -315,6 +316,7 @@ class EnsembleSelectionRegressor(_GreedySelection, WeightedValues):
         bag_fraction: BagFraction = 0.5,
         cv: WeightsCv = None,
         refit: WeightsRefit = True,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,

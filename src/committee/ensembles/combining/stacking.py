@@ -19,7 +19,7 @@ from committee.ensembles.combining.stacking_base import (
     ValueMetaModel,
     final_has,
 )
-from committee.params import NJobs, Verbose
+from committee.params import MemberTextColumns, NJobs, Verbose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,6 +101,7 @@ class StackingClassifier(ClassifierScoreMixin, PredictionTransformerMixin, BaseS
             Literal["auto", "predict_proba", "decision_function", "predict"],
             "The method that members predict by; ``'auto'`` takes the first of the other three that a member has.",
         ] = "auto",
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         passthrough: Passthrough = False,
         verbose: Verbose = 0,
@@ -213,6 +214,7 @@ class StackingRegressor(RegressorScoreMixin, BaseStacking):
         final_estimator: ValueMetaModel = None,
         *,
         cv: StackingCv = None,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         passthrough: Passthrough = False,
         verbose: Verbose = 0,

@@ -173,13 +173,13 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
         """Fit all layers and the meta-model; returns the meta-model's training set and the numbers of its rows."""
         self._validate_params()
         self._check_fit_params(params)
-        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        prefit = self._is_prefit()
         if prefit and (not self.refit or self.layers is not None):
             raise ParameterError(
                 f"The 'cv' parameter of {type(self).__name__} must not be 'prefit' with refit=False or with layers, "
                 "which are made of fits."
             )
-        stages = [self._list_active(strict=False), *self._list_layers()]
+        stages = [self._list_to_fit(strict=False), *self._list_layers()]
         X = X if isinstance(X, OpenedSource) else read_table(X)
         target = self._read_target(X, y)
         if prefit and isinstance(target, ClassTarget):
@@ -429,7 +429,7 @@ class BaseStacking(TransformerMixin, NamedEnsemble):  # type: ignore[misc]
             raise ParameterError(f"The 'level' argument must be in (0, 1); got {level!r}.")
         X = read_table(X)
         # Which rows prefitted members were fitted on is unknown: the nested stacks are fitted from scratch.
-        prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        prefit = self._is_prefit()
         whole, unfitted = (copy(self), clone(self).set_params(cv=None)) if prefit else (clone(self), self)
         training, rows = whole._fit_stack(X, y, sample_weight, groups, {})
         target = whole._read_target(X, y)

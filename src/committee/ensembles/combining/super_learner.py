@@ -17,7 +17,7 @@ from committee.ensembles.combining.weighted_ensemble import (
     WeightsCv,
     WeightsRefit,
 )
-from committee.params import NJobs, Verbose
+from committee.params import MemberTextColumns, NJobs, Verbose
 
 if TYPE_CHECKING:
     pass
@@ -95,6 +95,7 @@ class SuperLearnerClassifier(WeightedProbabilities):
         discrete: DiscreteWeights = False,
         cv: WeightsCv = None,
         refit: WeightsRefit = True,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,
@@ -148,6 +149,7 @@ class SuperLearnerRegressor(WeightedValues):
         discrete: DiscreteWeights = False,
         cv: WeightsCv = None,
         refit: WeightsRefit = True,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         verbose: Verbose = 0,
         random_state: MemberSeeds = None,

@@ -16,7 +16,7 @@ from committee.ensembles.combining.member_predictions import decode_classes, spl
 from committee.ensembles.combining.named_ensemble import Estimators, MemberSeeds
 from committee.ensembles.combining.voting_base import BaseVoting, ClassVoteWeights, Prefit, ValueVoteWeights
 from committee.exceptions import DataError, ParameterError
-from committee.params import CrossValidation, NJobs, Verbose
+from committee.params import CrossValidation, MemberTextColumns, NJobs, Verbose
 
 if TYPE_CHECKING:
     from typing import Self
@@ -99,6 +99,7 @@ class VotingClassifier(ClassifierScoreMixin, BaseVoting):
             Literal["hard", "soft"], "By majority of the members' classes, or by the mean of their probabilities."
         ] = "hard",
         weights: ClassVoteWeights = None,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         flatten_transform: Annotated[
             bool, "Whether `transform` of soft voting returns two axes, or three: (member, row, class)."
@@ -318,6 +319,7 @@ class VotingRegressor(RegressorScoreMixin, BaseVoting):
         estimators: Estimators,
         *,
         weights: ValueVoteWeights = None,
+        text_columns: MemberTextColumns = "auto",
         n_jobs: NJobs = None,
         verbose: Verbose = False,
         prefit: Prefit = False,

@@ -92,7 +92,7 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         groups: npt.ArrayLike | None,
         params: dict[str, object],
     ) -> None:
-        pairs, weights = self._list_active(), self._read_weights()
+        pairs, weights = self._list_to_fit(), self._read_weights()
         training = self._make_training_set(X, target, sample_weight, groups)
         if groups is not None and not isinstance(weights, str):
             self._check_groups_are_used()
@@ -102,6 +102,9 @@ class BaseVoting(PredictionTransformerMixin, NamedEnsemble):
         elif weights is None:
             weights = np.ones(len(members))
         self._set_fitted([one.fitted for one in members], X, {**self._target_attributes(target), "weights_": weights})
+
+    def _is_prefit(self) -> bool:
+        return bool(self.prefit)
 
     def _fit_members(
         self,

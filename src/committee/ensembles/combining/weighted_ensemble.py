@@ -120,7 +120,7 @@ class WeightedEnsemble(NamedEnsemble):
         """
         self._validate_params()
         self._check_fit_params(fit_params)
-        pairs, X = self._list_active(), read_table(X)
+        pairs, X = self._list_to_fit(), read_table(X)
         target = self._read_target(X, y)
         training = self._make_training_set(X, target, sample_weight, groups)
         routed, seed = self._route_fit(pairs, training.weights, fit_params), self._resolve_seed()
