@@ -3,10 +3,10 @@
 import threading
 import time
 
+import committee._core.testing as core
 import numpy as np
 import pytest
 
-import committee._core.testing as core
 from committee import GradientBoostingRegressor
 
 
