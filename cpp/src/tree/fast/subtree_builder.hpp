@@ -4,12 +4,10 @@
 // records of a small subtree are copied to where they stay in the first cache.
 #pragma once
 #include "split/feature_sampler.hpp"
-#include "split/threshold.hpp"
 #include "tree/fast/presorted_subtree.hpp"
+#include "tree/fast/subtree_writer.hpp"
 #include "tree/leaf_moments.hpp"
 #include "tree/node_partition.hpp"
-#include "tree/node_search.hpp"
-#include "tree/node_writer.hpp"
 
 namespace committee {
 
@@ -30,7 +28,8 @@ class SubtreeBuilder {
         items_(context.items),
         search_(search),
         partition_(partition),
-        writer_(writer),
+        nodes_(writer),
+        writer_(context, search, writer),
         total_(context.accumulator.cell()) {
     for (const u32 f : context.features) pool_[n_pool_++] = static_cast<u8>(f);
     n_wanted_ = std::min(context.params.max_features, n_pool_);
@@ -42,13 +41,12 @@ class SubtreeBuilder {
 
  private:
   // A node of the subtree; its total lies beside it.
-  struct Node : NodePosition {
-    u64 varying = ~u64{0};       // a bit a feature that may vary here
-    bool is_copied = false;      // rows are numbers of copied records
-    bool may_sort = true;        // no value is missing, as far as known
-    bool is_sorted = false;      // there are sorted lists of its rows,
-    bool is_second = false;      // the ones that count in the second buffer
-    std::size_t block_rows = 0;  // up to how many rows it may be finished in a block
+  struct Node : BlockNode {
+    u64 varying = ~u64{0};   // a bit a feature that may vary here
+    bool is_copied = false;  // rows are numbers of copied records
+    bool may_sort = true;    // no value is missing, as far as known
+    bool is_sorted = false;  // there are sorted lists of its rows,
+    bool is_second = false;  // the ones that count in the second buffer
   };
 
   static constexpr bool kMaySort =
@@ -57,33 +55,23 @@ class SubtreeBuilder {
   bool search(Node& node, const NodeNumbers& numbers, Candidate& best);
   u32 draw_features(FeatureSampler<u8, false>& sampler, bool is_pair, u64 varying, u32* features);
   Node descend(Node& node, Candidate& best, TreePart& part);
-  u32 add_node(const Node& node, TreePart& part);
-  void write_split(const Node& node, Candidate& best, TreePart& part);
   std::size_t partition(Node& node, const Candidate& best);
   bool take_open(Node& node);
   void copy_records(Node& node);
   void bin_values(Node& node, std::span<const u32> features);
   void make_room();
   void number_row(std::size_t i, Item& item);
-  double find_threshold(Candidate& best) const;
+  double find_threshold(const Candidate& best) const;
   void sort_rows(Node& node);
   void close_leaf(const Node& node, TreePart& part) const;
-  bool finish_block(Node& node, TreePart& part);
-  ExtraTreesLevels& open_extra_trees();
-  ExtraTreesValues& open_values();
-  MulticlassSubtree& open_multiclass();
-  void open_classes(const Node& top, TreePart& part);
-  ClassTree::Shape class_shape(const Node& top) const {
-    return {top.size(), context_.data.n_cols, accumulator_.n_elements};
-  }
-  void keep_compact(GrowthScratch::Kept kept, TreePart& part);
-  std::size_t count_compact() const {
-    if (classes_) return classes_->size();
-    return values_ ? values_->tree().size() : extra_trees_->tree().size();
-  }
-  void count_nodes(const TreePart& part, std::size_t n_before, std::size_t n_sorted);
   const u8* records_of(const Node& node) const {
     return node.is_copied ? copied_.data() : context_.block.records;
+  }
+  SubtreeRows<Item> rows_of(const Node& node) const {
+    return {records_of(node), {items_ + node.begin, node.size()}, copied_rows_of(node)};
+  }
+  const u32* copied_rows_of(const Node& node) const {
+    return node.is_copied ? copied_rows_.data() : nullptr;
   }
 
   const GrowthContext<Accumulator>& context_;
@@ -91,7 +79,8 @@ class SubtreeBuilder {
   Item* const items_;
   TreeNodeSearch<Accumulator>& search_;
   NodePartition<Accumulator>& partition_;
-  NodeWriter<Accumulator>& writer_;
+  NodeWriter<Accumulator>& nodes_;
+  SubtreeWriter<Accumulator> writer_;
   u8 pool_[kMostBlockFeatures] = {};  // features that are drawn from, or searched
   u32 n_pool_ = 0, n_wanted_ = 0;
   std::vector<Element> total_;  // of the node at hand
@@ -103,18 +92,9 @@ class SubtreeBuilder {
   struct LeafRow {
     double value, weight;
   };
-  std::vector<LeafRow> copied_leaf_rows_;  // where leaves hold numbers
-  std::vector<u32> value_ranks_;           // of exact splits (ValueRecords)
-  // Of routes, made where they are taken.
-  std::unique_ptr<PresortedRows<Accumulator>> presorted_;
-  std::unique_ptr<ExtraTreesLevels> own_extra_trees_;
-  ExtraTreesLevels* extra_trees_ = nullptr;
-  std::unique_ptr<ExtraTreesValues> own_values_;
-  ExtraTreesValues* values_ = nullptr;
-  std::unique_ptr<MulticlassSubtree> own_multiclass_;
-  MulticlassSubtree* multiclass_ = nullptr;
-  ClassTree own_classes_;         // of a block
-  ClassTree* classes_ = nullptr;  // of the whole tree; null: it is in its part
+  std::vector<LeafRow> copied_leaf_rows_;                  // where leaves hold numbers
+  std::vector<u32> value_ranks_;                           // of exact splits (ValueRecords)
+  std::unique_ptr<PresortedRows<Accumulator>> presorted_;  // made where that route is taken
 };
 
 template <class Accumulator>
@@ -123,19 +103,15 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
   const u32 cell = accumulator_.cell();
   Node node;
   static_cast<NodePosition&>(node) = top;
-  part.tree.depth_first = top.parent == kNone;  // else it is a part of a tree
-  if (context_.extra_trees_rules || context_.multiclass_rules) node.block_rows = node.size();
-  if (context_.value_rules) node.block_rows = std::min(node.size(), open_values().most_rows());
+  writer_.begin(node, part);
   std::copy_n(total, cell, total_.begin());
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes) open_classes(node, part);
   if (context_.params.exact) bin_values(node, features);
-  const std::size_t n_before = part.tree.size();
   std::size_t n_sorted = 0;
   open_.clear();
   for (open_totals_.clear();;) {
-    if (classes_ && node.is_right) classes_->turn_right(node.parent);
-    if (node.size() <= node.block_rows && finish_block(node, part)) {
-      if (!take_open(node)) return count_nodes(part, n_before, n_sorted);
+    if (node.size() <= node.block_rows &&
+        writer_.finish_block(node, rows_of(node), total_.data(), part)) {
+      if (!take_open(node)) break;
       continue;
     }
     if (!node.is_copied) {
@@ -146,12 +122,11 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
     n_sorted += node.is_sorted;
     // First of all, since the draws wait for it, and cannot be begun before a leaf is known.
     const NodeNumbers numbers = context_.numbers_of(node);
-    node.id = add_node(node, part);
-    const u32* rows = node.is_copied ? copied_rows_.data() : nullptr;
+    node.id = writer_.add_node(node, total_.data(), part);
     Candidate best;
-    if (writer_.is_leaf(node, total_.data(), rows) || !search(node, numbers, best)) {
+    if (nodes_.is_leaf(node, total_.data(), copied_rows_of(node)) || !search(node, numbers, best)) {
       close_leaf(node, part);
-      if (!take_open(node)) return count_nodes(part, n_before, n_sorted);
+      if (!take_open(node)) break;
       continue;
     }
     // The right child waits, the left one is next.
@@ -163,15 +138,7 @@ void SubtreeBuilder<Accumulator>::grow(const NodePosition& top, std::span<const 
     }
     open_.push_back(right);
   }
-}
-
-template <class Accumulator>
-void SubtreeBuilder<Accumulator>::count_nodes(const TreePart& part, std::size_t n_before,
-                                              std::size_t n_sorted) {
-  const std::size_t n = part.is_compact ? count_compact() : part.tree.size() - n_before;
-  search_.count(Route::subtree, n);
-  if (classes_) search_.count(Route::compact_tree, n);
-  search_.count(Route::packed_records, context_.packed != 0 ? n : 0);
+  writer_.count(part);
   search_.count(Route::presorted_rows, n_sorted);
 }
 
@@ -251,7 +218,8 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
     best.missing_left = 2.0 * accumulator_.weight(search_.finder().best_left()) >
                         accumulator_.weight(total_.data());
   }
-  write_split(node, best, part);
+  if (!context_.params.exact) settle_split_bin(best, (*context_.data.bins)[best.feature]);
+  writer_.write_split(node.id, best, total_.data(), part, [&] { return find_threshold(best); });
   Node right = node;
   node.parent = right.parent = node.id;
   ++node.depth;
@@ -264,40 +232,10 @@ typename SubtreeBuilder<Accumulator>::Node SubtreeBuilder<Accumulator>::descend(
   return right;
 }
 
-template <class Accumulator>
-u32 SubtreeBuilder<Accumulator>::add_node(const Node& node, TreePart& part) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    if (classes_)
-      return classes_->add_heavy(total_.data(), static_cast<u32>(node.size()), node.depth);
-  }
-  return writer_.add_node(node, total_.data(), part);
-}
-
-template <class Accumulator>
-void SubtreeBuilder<Accumulator>::write_split(const Node& node, Candidate& best, TreePart& part) {
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    if (classes_) {
-      const std::span<const u32> total(total_.data(), accumulator_.n_elements);
-      const std::span<const u32> left(search_.finder().best_left(), total.size());
-      settle_split_bin(best, (*context_.data.bins)[best.feature]);
-      const double decrease = measure_class_decrease(total, left);
-      return classes_->split(node.id, {best.feature, best.bin, best.missing_left}, decrease);
-    }
-  }
-  GrownTree::Split& split = part.tree.splits[node.id];
-  split.feature = best.feature;
-  split.missing_left = best.missing_left;
-  split.threshold = find_threshold(best);
-}
-
 // Between bins of the table, or between the values of exact splits.
 template <class Accumulator>
-double SubtreeBuilder<Accumulator>::find_threshold(Candidate& best) const {
-  if (!context_.params.exact) {
-    const ColumnBins& bins = (*context_.data.bins)[best.feature];
-    settle_split_bin(best, bins);
-    return threshold_of(best, bins);
-  }
+double SubtreeBuilder<Accumulator>::find_threshold(const Candidate& best) const {
+  if (!context_.params.exact) return threshold_of(best, (*context_.data.bins)[best.feature]);
   if (best.next == kNone) return std::numeric_limits<double>::infinity();
   const std::vector<double>& values = context_.plan.input.presort->values[best.feature];
   const u32* ranks = value_ranks_.data() + best.feature * kHistogramBins;
@@ -400,11 +338,11 @@ void SubtreeBuilder<Accumulator>::sort_rows([[maybe_unused]] Node& node) {
 // As NodeWriter::close_leaf, for one output.
 template <class Accumulator>
 void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) const {
-  if (!node.is_copied) return writer_.close_leaf(node, part);
+  if (!node.is_copied) return nodes_.close_leaf(node, part);
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
     const double offset = context_.sample.targets.offsets[0];
     const double first = copied_leaf_rows_[items_[node.begin].row].value;
-    LeafMoments moments(first, offset, writer_.is_poisson());
+    LeafMoments moments(first, offset, nodes_.is_poisson());
     for (std::size_t i = node.begin; i < node.end; ++i) {
       const LeafRow& row = copied_leaf_rows_[items_[i].row];
       moments.add(row.value, row.weight);
@@ -414,116 +352,6 @@ void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) c
     part.tree.weight[node.id] = moments.weight;
     part.tree.values[node.id] = moments.value(node.size());
   }
-}
-
-// Finishes the subtree of a node in a block; false: it is a leaf, too large, or a value is missing.
-template <class Accumulator>
-bool SubtreeBuilder<Accumulator>::finish_block([[maybe_unused]] Node& node,
-                                               [[maybe_unused]] TreePart& part) {
-  const std::span<Item> items(items_ + node.begin, node.size());
-  if constexpr (Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4) {
-    if (accumulator_.total(total_.data()) > MulticlassSubtree::kMostWeight) return false;
-    if (!multiclass_) multiclass_ = &open_multiclass();
-    if (node.size() > multiclass_->most_rows() || writer_.is_leaf(node, total_.data()))
-      return false;
-    MulticlassRoot top{node.key, node.depth, PackedCounts16{}};
-    for (u32 c = 0; c < accumulator_.n_elements; ++c) top.total[c] = static_cast<u16>(total_[c]);
-    ClassTree& tree = classes_ ? *classes_ : own_classes_;
-    if (!classes_) tree.begin(class_shape(node), node.depth);
-    const std::size_t n_before = tree.size();
-    if (multiclass_->finish(top, records_of(node), items, tree)) {
-      search_.count(Route::multiclass_block, tree.size() - n_before);
-      if (!classes_)
-        tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
-                       node.is_right);
-      return true;
-    }
-  } else if constexpr (Accumulator::kKind == AccumulatorKind::binary) {
-    if (writer_.is_leaf(node, total_.data())) return false;
-    ExtraTreesLevels& extra_trees = open_extra_trees();
-    const u32 n_rows = static_cast<u32>(node.size());
-    const u32 n_positive = static_cast<u32>(accumulator_.positive(total_.data()));
-    const ExtraTreesNode top = {
-        node.key, weigh_impurity(n_rows, n_positive), kNone, node.depth, n_rows, n_positive};
-    if (extra_trees.finish(top, {records_of(node), context_.block.stride}, items)) {
-      const CompactTree& tree = extra_trees.tree();
-      if (node.size() == context_.sample.n) keep_compact(GrowthScratch::Kept::extra_trees, part);
-      search_.count(Route::extra_trees_bitmap, tree.size());
-      search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
-      if (!part.is_compact)
-        tree.append_to(part.tree, *context_.data.bins, context_.sample.weight_unit, node.parent,
-                       node.is_right);
-      return true;
-    }
-  } else if constexpr (GrowthContext<Accumulator>::may_take(Route::extra_trees_values)) {
-    ExtraTreesValues& values = open_values();
-    const ValueRoot top{node.key, node.depth, static_cast<u64>(accumulator_.weight(total_.data())),
-                        total_[1]};
-    const u32* names = node.is_copied ? copied_rows_.data() : nullptr;
-    if (values.finish(top, {records_of(node), items, names, context_.plan.input})) {
-      const ValueTree& tree = values.tree();
-      if (node.size() == context_.sample.n) keep_compact(GrowthScratch::Kept::values, part);
-      search_.count(Route::extra_trees_values, tree.size());
-      search_.count(Route::compact_tree, part.is_compact ? tree.size() : 0);
-      if (!part.is_compact)
-        tree.append_to(part.tree, part.moments, *context_.data.bins, node.parent, node.is_right);
-      return true;
-    }
-  }
-  node.block_rows = node.size() / 4;  // some of its rows may be without missing values
-  return false;
-}
-
-// As open_extra_trees, for several classes.
-template <class Accumulator>
-MulticlassSubtree& SubtreeBuilder<Accumulator>::open_multiclass() {
-  GrowthScratch* scratch = context_.plan.n_threads == 1 ? context_.plan.input.scratch : nullptr;
-  std::unique_ptr<MulticlassSubtree>& kept = scratch ? scratch->multiclass : own_multiclass_;
-  if (!kept) kept = MulticlassSubtree::make(context_.block.stride);
-  kept->begin(*context_.multiclass_rules);
-  return *kept;
-}
-
-// The tree of the scratch becomes the whole tree, where that route is taken.
-template <class Accumulator>
-void SubtreeBuilder<Accumulator>::keep_compact(GrowthScratch::Kept kept, TreePart& part) {
-  part.is_compact = context_.takes(Route::compact_tree);
-  if (part.is_compact) context_.plan.input.scratch->kept = kept;
-}
-
-template <class Accumulator>
-void SubtreeBuilder<Accumulator>::open_classes(const Node& top, TreePart& part) {
-  if (!context_.multiclass_rules || top.size() != context_.sample.n) return;
-  keep_compact(GrowthScratch::Kept::classes, part);
-  if (!part.is_compact) return;
-  classes_ = &context_.plan.input.scratch->classes;
-  classes_->begin(class_shape(top), top.depth);
-}
-
-// As open_extra_trees, for values.
-template <class Accumulator>
-ExtraTreesValues& SubtreeBuilder<Accumulator>::open_values() {
-  if (!values_) {
-    GrowthScratch* scratch = context_.plan.n_threads == 1 ? context_.plan.input.scratch : nullptr;
-    std::unique_ptr<ExtraTreesValues>& kept = scratch ? scratch->values : own_values_;
-    if (!kept) kept = ExtraTreesValues::make(context_.block.stride);
-    values_ = kept.get();
-    values_->begin(*context_.value_rules, context_.plan.watch);
-  }
-  return *values_;
-}
-
-// The blocks of extra-trees, a tree's own or those of the forest's scratch memory.
-template <class Accumulator>
-ExtraTreesLevels& SubtreeBuilder<Accumulator>::open_extra_trees() {
-  if (!extra_trees_) {
-    if (!context_.takes(Route::compact_tree))
-      own_extra_trees_ = std::make_unique<ExtraTreesLevels>();
-    extra_trees_ =
-        own_extra_trees_ ? own_extra_trees_.get() : &context_.plan.input.scratch->extra_trees;
-    extra_trees_->begin(*context_.extra_trees_rules, context_.plan.watch);
-  }
-  return *extra_trees_;
 }
 
 }  // namespace committee
