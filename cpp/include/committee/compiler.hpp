@@ -18,6 +18,14 @@
 // `using Four COMMITTEE_VECTOR(16) = float;`: arithmetic on all lanes at once.
 #define COMMITTEE_VECTOR(n_bytes) [[gnu::vector_size(n_bytes)]]
 #define COMMITTEE_RESTRICT __restrict
+#if defined(__clang__)
+#define COMMITTEE_WIDEN_MASK(instruction, mask, wide) wide = mask
+#else
+// A mask of 8 or 16 lanes as a number of 32 bits. GCC 12 and 13 may spill a mask by its own width
+// and read 32 bits there, which instructions of their choice cannot.
+#define COMMITTEE_WIDEN_MASK(instruction, mask, wide) \
+  asm(instruction " %1, %0" : "=r"(wide) : "k"(mask))
+#endif
 #elif defined(_MSC_VER)
 #define COMMITTEE_INLINE [[msvc::forceinline]]
 #define COMMITTEE_INLINE_LAMBDA

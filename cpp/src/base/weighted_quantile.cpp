@@ -74,8 +74,8 @@ COMMITTEE_AVX512 double select_avx512(const double* values, std::size_t n, std::
       // Those below may lie where these were read: never further on.
       _mm512_storeu_pd(lower + n_lower, _mm512_maskz_compress_pd(less, eight));
       _mm512_storeu_pd(upper + n_upper, _mm512_maskz_compress_pd(more, eight));
-      n_lower += static_cast<std::size_t>(std::popcount(static_cast<u32>(less)));
-      n_upper += static_cast<std::size_t>(std::popcount(static_cast<u32>(more)));
+      n_lower += static_cast<std::size_t>(std::popcount(lanes_of(less)));
+      n_upper += static_cast<std::size_t>(std::popcount(lanes_of(more)));
     }
     if (rank >= n_lower && rank < n - n_upper) return pivot;
     if (rank < n_lower) {
@@ -180,8 +180,8 @@ COMMITTEE_AVX512 Middle<double> keep_avx512(std::span<const double> values,
       const __mmask8 kept =
           _mm512_mask_cmp_pd_mask(static_cast<__mmask8>(present & ~less), eight, high, _CMP_LE_OQ);
       _mm512_storeu_pd(block + n_kept, _mm512_maskz_compress_pd(kept, eight));
-      n_kept += static_cast<std::size_t>(std::popcount(static_cast<u32>(kept)));
-      n_less += static_cast<std::size_t>(std::popcount(static_cast<u32>(less)));
+      n_kept += static_cast<std::size_t>(std::popcount(lanes_of(kept)));
+      n_less += static_cast<std::size_t>(std::popcount(lanes_of(less)));
     }
     middle.values.insert(middle.values.end(), block, block + n_kept);
   }

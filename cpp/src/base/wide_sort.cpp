@@ -39,6 +39,7 @@ struct Keys;
 
 template <>
 struct Keys<u32> {
+  using Mask = __mmask16;
   static constexpr int kCount = 16;
   COMMITTEE_AVX512 static __m512i fill(u32 key) { return _mm512_set1_epi32(static_cast<int>(key)); }
   COMMITTEE_AVX512 static __m512i load(const u32* from, u32 own, __m512i others) {
@@ -47,9 +48,9 @@ struct Keys<u32> {
   COMMITTEE_AVX512 static void store(u32* to, u32 own, __m512i keys) {
     _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(own), keys);
   }
-  COMMITTEE_AVX512 static u32 below(__m512i a, __m512i b) { return _mm512_cmplt_epu32_mask(a, b); }
-  COMMITTEE_AVX512 static __m512i compress(u32 own, __m512i keys) {
-    return _mm512_maskz_compress_epi32(static_cast<__mmask16>(own), keys);
+  COMMITTEE_AVX512 static Mask below(__m512i a, __m512i b) { return _mm512_cmplt_epu32_mask(a, b); }
+  COMMITTEE_AVX512 static __m512i compress(Mask own, __m512i keys) {
+    return _mm512_maskz_compress_epi32(own, keys);
   }
   COMMITTEE_AVX512 static __m512i pick(__m512i lanes, __m512i keys) {
     return _mm512_permutexvar_epi32(lanes, keys);
@@ -73,6 +74,7 @@ struct Keys<u32> {
 
 template <>
 struct Keys<u64> {
+  using Mask = __mmask8;
   static constexpr int kCount = 8;
   COMMITTEE_AVX512 static __m512i fill(u64 key) {
     return _mm512_set1_epi64(static_cast<long long>(key));
@@ -83,9 +85,9 @@ struct Keys<u64> {
   COMMITTEE_AVX512 static void store(u64* to, u32 own, __m512i keys) {
     _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(own), keys);
   }
-  COMMITTEE_AVX512 static u32 below(__m512i a, __m512i b) { return _mm512_cmplt_epu64_mask(a, b); }
-  COMMITTEE_AVX512 static __m512i compress(u32 own, __m512i keys) {
-    return _mm512_maskz_compress_epi64(static_cast<__mmask8>(own), keys);
+  COMMITTEE_AVX512 static Mask below(__m512i a, __m512i b) { return _mm512_cmplt_epu64_mask(a, b); }
+  COMMITTEE_AVX512 static __m512i compress(Mask own, __m512i keys) {
+    return _mm512_maskz_compress_epi64(own, keys);
   }
   COMMITTEE_AVX512 static __m512i pick(__m512i lanes, __m512i keys) {
     return _mm512_permutexvar_epi64(lanes, keys);
@@ -232,19 +234,21 @@ struct Sides {
 
 // What lies behind the keys that are put is overwritten.
 template <class K>
-COMMITTEE_AVX512 inline void put(__m512i keys, u32 low, u32 high, Sides<K>& to) {
+COMMITTEE_AVX512 inline void put(__m512i keys, typename Keys<K>::Mask low, Sides<K>& to) {
+  using Mask = typename Keys<K>::Mask;
+  const int n_low = std::popcount(lanes_of(low));
   _mm512_storeu_si512(to.low, Keys<K>::compress(low, keys));
-  _mm512_storeu_si512(to.high, Keys<K>::compress(high, keys));
-  to.low += std::popcount(low);
-  to.high += std::popcount(high);
+  _mm512_storeu_si512(to.high, Keys<K>::compress(static_cast<Mask>(~low), keys));
+  to.low += n_low;
+  to.high += Keys<K>::kCount - n_low;
 }
 
 // Moves the keys below a bar before the others, and returns how many they are. They overwrite keys
 // that were read; the others wait in `spare`.
 template <class K>
 COMMITTEE_AVX512 std::size_t part(K* keys, std::size_t n, K* spare, K bar) {
+  using Mask = typename Keys<K>::Mask;
   constexpr std::size_t kCount = Keys<K>::kCount, kAbreast = 4;
-  constexpr u32 kAll = first_lanes<K>(kCount);
   const __m512i bars = Keys<K>::fill(bar);
   Sides<K> to{keys, spare};
   std::size_t i = 0;
@@ -253,18 +257,16 @@ COMMITTEE_AVX512 std::size_t part(K* keys, std::size_t n, K* spare, K bar) {
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < kAbreast; ++k) some[k] = _mm512_loadu_si512(keys + i + k * kCount);
 #pragma GCC unroll 4
-    for (std::size_t k = 0; k < kAbreast; ++k) {
-      const u32 low = Keys<K>::below(some[k], bars);
-      put(some[k], low, low ^ kAll, to);
-    }
+    for (std::size_t k = 0; k < kAbreast; ++k) put(some[k], Keys<K>::below(some[k], bars), to);
   }
   for (; i < n; i += kCount) {
     const u32 own = first_lanes<K>(static_cast<std::ptrdiff_t>(n - i));
     const __m512i some = Keys<K>::load(keys + i, own, bars);
-    const u32 low = Keys<K>::below(some, bars), high = low ^ own;  // none of the others
+    const Mask below = Keys<K>::below(some, bars);  // none of the others
+    const u32 low = lanes_of(below), high = low ^ own;
     // What follows may be keys of another part.
-    Keys<K>::store(to.low, first_lanes<K>(std::popcount(low)), Keys<K>::compress(low, some));
-    _mm512_storeu_si512(to.high, Keys<K>::compress(high, some));
+    Keys<K>::store(to.low, first_lanes<K>(std::popcount(low)), Keys<K>::compress(below, some));
+    _mm512_storeu_si512(to.high, Keys<K>::compress(static_cast<Mask>(high), some));
     to.low += std::popcount(low);
     to.high += std::popcount(high);
   }
@@ -300,14 +302,15 @@ COMMITTEE_AVX512 std::size_t list_distinct(K* keys, std::size_t n, u64* counts) 
     const u32 own = first_lanes<K>(left), followed = first_lanes<K>(left - 1);
     const __m512i some = Keys<K>::load(keys + i, own, _mm512_setzero_si512());
     const __m512i next = Keys<K>::load(keys + i + 1, followed, some);
-    const u32 ends = own & (Keys<K>::below(some, next) | ~followed);
-    _mm512_storeu_si512(keys + size, Keys<K>::compress(ends, some));
+    const u32 ends = own & (lanes_of(Keys<K>::below(some, next)) | ~followed);
+    const auto last = static_cast<typename Keys<K>::Mask>(ends);
+    _mm512_storeu_si512(keys + size, Keys<K>::compress(last, some));
 #pragma GCC unroll 2
     for (std::size_t first = 0; first < kCount; first += kWords) {
       const __m512i lanes = _mm512_add_epi64(_mm512_set1_epi64(static_cast<long long>(i + first)),
                                              _mm512_setr_epi64(1, 2, 3, 4, 5, 6, 7, 8));
       const u32 part = ends >> first & 0xFF;
-      _mm512_storeu_si512(counts + size, Keys<u64>::compress(part, lanes));
+      _mm512_storeu_si512(counts + size, Keys<u64>::compress(static_cast<__mmask8>(part), lanes));
       size += static_cast<std::size_t>(std::popcount(part));
     }
   }
@@ -333,9 +336,9 @@ COMMITTEE_AVX512 std::size_t list_keys_wide(const float* values, std::size_t n, 
     const __m512 x = _mm512_maskz_loadu_ps(own, values + i);
     const __m512i bits = _mm512_castps_si512(_mm512_add_ps(x, _mm512_setzero_ps()));
     const __m512i key = _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi32(bits, 31), sign));
-    const u32 some = _mm512_mask_cmp_ps_mask(own, x, x, _CMP_EQ_OQ);
+    const __mmask16 some = _mm512_mask_cmp_ps_mask(own, x, x, _CMP_EQ_OQ);
     _mm512_storeu_si512(keys + seen, Keys<u32>::compress(some, key));
-    seen += static_cast<std::size_t>(std::popcount(some));
+    seen += static_cast<std::size_t>(std::popcount(lanes_of(some)));
   }
   return seen;
 }
@@ -348,9 +351,9 @@ COMMITTEE_AVX512 std::size_t list_keys_wide(const double* values, std::size_t n,
     const __m512d x = _mm512_maskz_loadu_pd(own, values + i);
     const __m512i bits = _mm512_castpd_si512(_mm512_add_pd(x, _mm512_setzero_pd()));
     const __m512i key = _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi64(bits, 63), sign));
-    const u32 some = _mm512_mask_cmp_pd_mask(own, x, x, _CMP_EQ_OQ);
+    const __mmask8 some = _mm512_mask_cmp_pd_mask(own, x, x, _CMP_EQ_OQ);
     _mm512_storeu_si512(keys + seen, Keys<u64>::compress(some, key));
-    seen += static_cast<std::size_t>(std::popcount(some));
+    seen += static_cast<std::size_t>(std::popcount(lanes_of(some)));
   }
   return seen;
 }

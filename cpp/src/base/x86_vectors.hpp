@@ -18,4 +18,20 @@
 #endif
 #define COMMITTEE_AVX2 COMMITTEE_TARGET("avx2,bmi,bmi2")
 #define COMMITTEE_AVX512 COMMITTEE_TARGET("bmi,bmi2,avx512f,avx512bw,avx512dq,avx512vl")
+
+namespace committee {
+
+// The lanes of a mask as a number. A mask must not be widened otherwise (compiler.hpp).
+COMMITTEE_AVX512 inline u32 lanes_of(__mmask16 mask) {
+  u32 lanes;
+  COMMITTEE_WIDEN_MASK("kmovw", mask, lanes);
+  return lanes;
+}
+COMMITTEE_AVX512 inline u32 lanes_of(__mmask8 mask) {
+  u32 lanes;
+  COMMITTEE_WIDEN_MASK("kmovb", mask, lanes);
+  return lanes;
+}
+
+}  // namespace committee
 #endif

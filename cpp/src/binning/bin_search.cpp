@@ -79,8 +79,8 @@ COMMITTEE_AVX512 inline __m128i find_bins(const RunKeys (&keys)[kRunKeys], __m51
                                           __m512d high, __mmask16& met) {
   const __m512i key =
       _mm512_inserti64x4(_mm512_castsi256_si512(halve_keys(low)), halve_keys(high), 1);
-  const unsigned missing = _mm512_cmp_pd_mask(low, low, _CMP_UNORD_Q) |
-                           unsigned{_mm512_cmp_pd_mask(high, high, _CMP_UNORD_Q)} << 8;
+  const unsigned missing = lanes_of(_mm512_cmp_pd_mask(low, low, _CMP_UNORD_Q)) |
+                           lanes_of(_mm512_cmp_pd_mask(high, high, _CMP_UNORD_Q)) << 8;
   const __m128i bins = make_bins(count_below(keys, key, met), static_cast<__mmask16>(missing));
   met = static_cast<__mmask16>(met & ~missing);
   return bins;
@@ -129,7 +129,7 @@ COMMITTEE_AVX512 void search_wide(const u32* laid, const std::vector<u64>& decis
         find_bins(keys, _mm512_loadu_pd(values + i), _mm512_loadu_pd(values + i + 8), met);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), bins);
     if (met != 0) [[unlikely]]
-      settle(decisive, values + i, met, out + i);
+      settle(decisive, values + i, lanes_of(met), out + i);
   }
   const __mmask16 rest = static_cast<__mmask16>((1u << (n - i)) - 1);
   __mmask16 met = 0;
@@ -137,7 +137,7 @@ COMMITTEE_AVX512 void search_wide(const u32* laid, const std::vector<u64>& decis
       find_bins(keys, _mm512_maskz_loadu_pd(static_cast<__mmask8>(rest), values + i),
                 _mm512_maskz_loadu_pd(static_cast<__mmask8>(rest >> 8), values + i + 8), met);
   _mm_mask_storeu_epi8(out + i, rest, bins);
-  settle(decisive, values + i, met & rest, out + i);
+  settle(decisive, values + i, lanes_of(static_cast<__mmask16>(met & rest)), out + i);
 }
 
 }  // namespace committee

@@ -56,12 +56,11 @@ struct BinTest {
 struct SplitItems {
   RowItem *items, *spare;
   std::size_t n_left = 0;
-  COMMITTEE_AVX512 void move(std::size_t i, __m512i rows, u32 left) {
-    _mm512_storeu_si512(items + n_left,
-                        _mm512_maskz_compress_epi32(static_cast<__mmask16>(left), rows));
+  COMMITTEE_AVX512 void move(std::size_t i, __m512i rows, __mmask16 left) {
+    _mm512_storeu_si512(items + n_left, _mm512_maskz_compress_epi32(left, rows));
     _mm512_storeu_si512(spare + (i - n_left),
                         _mm512_maskz_compress_epi32(static_cast<__mmask16>(~left), rows));
-    n_left += static_cast<std::size_t>(std::popcount(left));
+    n_left += static_cast<std::size_t>(std::popcount(lanes_of(left)));
   }
   // The last ones, and what goes right behind what goes left.
   template <class GoesLeft>
@@ -113,7 +112,7 @@ COMMITTEE_AVX512 void mark_left(const BinTest& test, std::size_t first, std::siz
 
 // The bits of sixteen ascending rows, of which the last is less than 504 behind the first, from the
 // 512 bits at hand.
-COMMITTEE_AVX512 u32 take_bits(const u64* bits, __m512i rows, u32 first) {
+COMMITTEE_AVX512 __mmask16 take_bits(const u64* bits, __m512i rows, u32 first) {
   const u32 byte = (static_cast<u32>(_mm512_cvtsi512_si32(rows)) - first) / 8;
   const __m512i at = _mm512_sub_epi32(rows, _mm512_set1_epi32(static_cast<int>(first + 8 * byte)));
   const __m512i near = _mm512_loadu_si512(reinterpret_cast<const u8*>(bits) + byte);
@@ -122,7 +121,7 @@ COMMITTEE_AVX512 u32 take_bits(const u64* bits, __m512i rows, u32 first) {
 }
 
 // The bytes of sixteen rows from anywhere, compared at once.
-COMMITTEE_AVX512 u32 test_bytes(const BinTest& test, const RowItem* items) {
+COMMITTEE_AVX512 __mmask16 test_bytes(const BinTest& test, const RowItem* items) {
   const auto pick = [&](int k) { return static_cast<char>(test.column[items[k].row]); };
   const __m128i bins =
       _mm_setr_epi8(pick(0), pick(1), pick(2), pick(3), pick(4), pick(5), pick(6), pick(7), pick(8),

@@ -34,7 +34,7 @@ COMMITTEE_AVX512 std::size_t part_wide(std::span<const u32> rows, const u8* leav
     _mm512_storeu_si512(left + j - n_right,
                         _mm512_maskz_compress_epi32(_knot_mask16(goes_right), some));
     _mm512_storeu_si512(right + n_right, _mm512_maskz_compress_epi32(goes_right, some));
-    n_right += static_cast<std::size_t>(std::popcount(goes_right));
+    n_right += static_cast<std::size_t>(std::popcount(lanes_of(goes_right)));
   }
   return n_right +
          part_plainly(rows.subspan(whole), leaves, left + whole - n_right, right + n_right);

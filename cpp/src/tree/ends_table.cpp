@@ -160,12 +160,12 @@ namespace {
 COMMITTEE_AVX512 inline u32 count_up_to_wide(const float* group, float bar) {
   const __m512 values = _mm512_load_ps(group);
   return static_cast<u32>(
-      std::popcount(_mm512_cmp_ps_mask(values, _mm512_set1_ps(bar), _CMP_LE_OQ)));
+      std::popcount(lanes_of(_mm512_cmp_ps_mask(values, _mm512_set1_ps(bar), _CMP_LE_OQ))));
 }
 COMMITTEE_AVX512 inline u32 count_up_to_wide(const double* group, double bar) {
   const __m512d bars = _mm512_set1_pd(bar);
-  const u32 low = _mm512_cmp_pd_mask(_mm512_load_pd(group), bars, _CMP_LE_OQ);
-  const u32 high = _mm512_cmp_pd_mask(_mm512_load_pd(group + 8), bars, _CMP_LE_OQ);
+  const u32 low = lanes_of(_mm512_cmp_pd_mask(_mm512_load_pd(group), bars, _CMP_LE_OQ));
+  const u32 high = lanes_of(_mm512_cmp_pd_mask(_mm512_load_pd(group + 8), bars, _CMP_LE_OQ));
   return static_cast<u32>(std::popcount(low | high << 8));
 }
 

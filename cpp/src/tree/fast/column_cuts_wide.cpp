@@ -138,7 +138,7 @@ namespace {
 // Writes those of sixteen rows that are in a set; returns the end.
 COMMITTEE_AVX512 inline u16* list_rows(__mmask16 set, __m256i rows, u16* to) {
   const __m512i some = _mm512_maskz_compress_epi32(set, _mm512_cvtepu16_epi32(rows));
-  const int n = std::popcount(set);
+  const int n = std::popcount(lanes_of(set));
   const auto own = static_cast<__mmask16>(_bzhi_u32(0xFFFF, static_cast<u32>(n)));
   _mm256_mask_storeu_epi16(to, own, _mm512_cvtepi32_epi16(some));
   return to + n;
@@ -151,7 +151,7 @@ COMMITTEE_AVX512 inline u32 look_up(const u64* set, __m256i rows) {
                                                     _mm512_srli_epi32(numbers, 5), set, 4);
   const __m512i bits =
       _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_and_si512(numbers, _mm512_set1_epi32(31)));
-  return _mm512_test_epi32_mask(words, bits);
+  return lanes_of(_mm512_test_epi32_mask(words, bits));
 }
 
 }  // namespace

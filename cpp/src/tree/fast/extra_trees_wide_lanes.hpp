@@ -90,7 +90,7 @@ COMMITTEE_AVX512 inline u32* list_rows(u64 set, const u32* rows, u32* to) {
   for (std::size_t group = 0; group < kWideRows; group += kWideGroup) {
     const __mmask16 bits = static_cast<__mmask16>(set >> group);
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(bits, _mm512_loadu_si512(rows + group)));
-    to += std::popcount(bits);
+    to += std::popcount(lanes_of(bits));
   }
   return to;
 }
@@ -100,7 +100,7 @@ COMMITTEE_AVX512 inline u64 read_positives(const u32* rows) {
   u64 bits = 0;
 #pragma GCC unroll 4
   for (std::size_t group = 0; group < kWideRows; group += kWideGroup)
-    bits |= u64{_mm512_movepi32_mask(_mm512_loadu_si512(rows + group))} << group;
+    bits |= u64{lanes_of(_mm512_movepi32_mask(_mm512_loadu_si512(rows + group)))} << group;
   return bits;
 }
 

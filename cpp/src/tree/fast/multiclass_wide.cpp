@@ -57,7 +57,7 @@ class LeftRows {
         cut_(_mm512_set1_epi64(by.bin)) {}
   COMMITTEE_AVX512 u32 find(const FourRows& rows) const {
     const __m512i bins = _mm512_and_si512(_mm512_shuffle_epi8(rows.records, place_), mask_);
-    return _pext_u32(_mm512_cmple_epu64_mask(bins, cut_), 0x55);
+    return _pext_u32(lanes_of(_mm512_cmple_epu64_mask(bins, cut_)), 0x55);
   }
 
  private:
@@ -76,8 +76,8 @@ class UnsetRows {
   COMMITTEE_AVX512 explicit UnsetRows(const ByteSplit& by)
       : bits_(_mm512_broadcast_i32x4(place_bits(by))), halves_(by.byte < 8 ? 0x5555 : 0xAAAA) {}
   COMMITTEE_AVX512 __mmask8 find(const u8* records) const {
-    const u32 first = _mm512_testn_epi64_mask(_mm512_loadu_si512(records), bits_);
-    const u32 second = _mm512_testn_epi64_mask(_mm512_loadu_si512(records + 64), bits_);
+    const u32 first = lanes_of(_mm512_testn_epi64_mask(_mm512_loadu_si512(records), bits_));
+    const u32 second = lanes_of(_mm512_testn_epi64_mask(_mm512_loadu_si512(records + 64), bits_));
     return static_cast<__mmask8>(_pext_u32(first | second << 8, halves_));
   }
 

@@ -111,10 +111,10 @@ COMMITTEE_AVX512 void WideCuts<kVectors>::look_at(const ValueQuery& query,
   const __m512d scores = score_sums(sums, query.total);
   const __mmask8 own = static_cast<__mmask8>(0xFF >> (kBatch - n));
   const __m512d bar = _mm512_set1_pd(best.score);
-  u32 reach = _mm512_mask_cmp_pd_mask(own, scores, bar, _CMP_GE_OQ);
+  u32 reach = lanes_of(_mm512_mask_cmp_pd_mask(own, scores, bar, _CMP_GE_OQ));
   if (reach == 0) return;
   const double most = _mm512_mask_reduce_max_pd(own, scores);
-  reach = _mm512_mask_cmp_pd_mask(own, scores, _mm512_set1_pd(most), _CMP_EQ_OQ);
+  reach = lanes_of(_mm512_mask_cmp_pd_mask(own, scores, _mm512_set1_pd(most), _CMP_EQ_OQ));
   u32 lane = static_cast<u32>(std::countr_zero(reach));
   for (u32 rest = reach & (reach - 1); rest; rest &= rest - 1) {
     const u32 other = static_cast<u32>(std::countr_zero(rest));

@@ -11,7 +11,8 @@ namespace committee {
 struct WideKeys {
   COMMITTEE_AVX512 static u32 count_less(const u32* keys, u32 key) {
     const __m512i bar = _mm512_set1_epi32(static_cast<int>(key));
-    return static_cast<u32>(std::popcount(_mm512_cmplt_epu32_mask(_mm512_load_si512(keys), bar)));
+    return static_cast<u32>(
+        std::popcount(lanes_of(_mm512_cmplt_epu32_mask(_mm512_load_si512(keys), bar))));
   }
 };
 
