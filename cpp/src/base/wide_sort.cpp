@@ -103,8 +103,8 @@ struct Keys<u64> {
     a = least;
   }
   COMMITTEE_AVX512 static __m512i order(__m512i a, __m512i b, u32 larger) {
-    const u32 taken = _mm512_cmplt_epu64_mask(a, b) ^ larger;
-    return _mm512_mask_blend_epi64(static_cast<__mmask8>(taken), b, a);
+    const auto taken = static_cast<__mmask8>(_mm512_cmplt_epu64_mask(a, b) ^ larger);
+    return _mm512_mask_blend_epi64(taken, b, a);
   }
 };
 
