@@ -5,7 +5,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import committee
+from committee import DistributionalBoostingRegressor
 from committee.ensembles.boosting import settings
+from committee.ensembles.boosting.fit import BaseGradientBoosting
 from tests.contract.instances import make_instance
 
 EXPORTED = [getattr(committee, name) for name in sorted(committee.__all__)]
@@ -58,8 +60,9 @@ def few_rounds(monkeypatch, request):
 
     Ordinal models search their thresholds in every round and pass with fewer.
     """
-    few = 8 if "Ordinal" in request.node.name else settings._TUNED["n_iter_no_change"]
-    monkeypatch.setitem(settings._TUNED, "n_iter_no_change", few)
+    few = 8 if "Ordinal" in request.node.name else BaseGradientBoosting.tuned_patience
+    for family in (BaseGradientBoosting, DistributionalBoostingRegressor):
+        monkeypatch.setattr(family, "tuned_patience", few)
     monkeypatch.setitem(settings._TUNED, "n_estimators", 2 * few)
 
 
