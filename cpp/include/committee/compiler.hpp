@@ -79,9 +79,7 @@ struct CallSite {
     return {function, line};
   }
 #else
-  static constexpr CallSite current() {
-    return {"a place unknown to this compiler", 0};
-  }
+  static constexpr CallSite current() { return {"a place unknown to this compiler", 0}; }
 #endif
 };
 

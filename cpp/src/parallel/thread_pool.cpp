@@ -93,9 +93,7 @@ class SignalsBlocked {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
-  ~SignalsBlocked() {
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t before_;
@@ -172,7 +170,9 @@ class Pool {
     }
     // It says that it will sleep before it looks for the last time.
     if (worker.asleep.load()) {
-      { const std::lock_guard lock(worker.mutex); }
+      {
+        const std::lock_guard lock(worker.mutex);
+      }
       worker.wake.notify_one();
     }
     return true;
