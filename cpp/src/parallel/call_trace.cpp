@@ -12,10 +12,9 @@ CallTrace& trace() {
   static CallTrace costs;
   return costs;
 }
-// The end of this thread's last traced call; 0: it had none since the trace began.
-std::atomic<u64> n_begun{0};
-thread_local u64 own_trace = 0;
-thread_local i64 last_end = 0;
+std::atomic<u64> n_begun{0};     // traces
+thread_local u64 own_trace = 0;  // that of this thread's last traced call
+thread_local i64 last_end = 0;   // of that call; 0: there was none since the trace began
 
 }  // namespace
 

@@ -111,8 +111,7 @@ def tune(
         show_fit_results(console, results, folds)
     files = write_fit(places, problem, results, observer, read_reproduction(context), roles, licence)
     if as_json:
-        paths = (None if file is None else str(file.path) for file in files)
-        document = json.loads(write_json(problem, results, *paths))
-        typer.echo(json.dumps({**document, **more}, indent=2))
+        written = write_json(problem, results, *(None if file is None else str(file.path) for file in files))
+        typer.echo(json.dumps({**json.loads(written), **more}, indent=2))
     else:
         show_files(console, *files)
