@@ -299,6 +299,23 @@ def test_boosted_trees(follows: bool, max_bins: int, run_forms: Callable) -> Non
     assert found == [found[0]] * len(FORMS)
 
 
+def test_leaves_that_threads_share(run_forms: Callable) -> None:
+    """Blocks of a leaf's rows, first divided and then put together; tests of bins, of categories, and of few rows."""
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(150_011, 3)), 2)
+    X[:, 2] = rng.integers(0, 9, len(X))
+    values = X[:, 0] * X[:, 1] + np.sin(3.0 * X[:, 2]) + rng.normal(size=len(X))
+    X[rng.random(len(X)) < 0.2, 1] = np.nan
+
+    def fit(n_jobs: int) -> bytes:
+        model = GradientBoostingRegressor(
+            n_estimators=3, max_leaf_nodes=9, categorical_features=[2], subsample=0.8, random_state=1, n_jobs=n_jobs
+        )
+        return model.fit(X, values).predict(X).tobytes()
+
+    assert set(run_forms(lambda: fit(3))) == set(run_forms(lambda: fit(1))[:1])
+
+
 def test_unknown_instructions_are_refused() -> None:
     with pytest.raises(ValueError, match="'plain', 'avx2' or 'avx512'; got 'sse9'"):
         testing.limit_instructions("sse9")

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 
+#include "boosting/merged_rows.hpp"
 #include "committee/boosting_plan.hpp"
 #include "committee/parallel.hpp"
 
@@ -17,23 +19,6 @@ constexpr std::size_t kFillRows =
 constexpr std::size_t kFillVectors = 8192;
 // Blocks for each thread: one that comes late, or is slow, leaves some of its share to the others.
 constexpr std::size_t kBlocksPerThread = 3;
-
-// Merges the first n_left rows with the others; both ascend. std::inplace_merge would ask for
-// memory.
-void merge_halves(RowItem* rows, std::size_t n_left, std::size_t n, RowItem* scratch) {
-  if (n_left == 0 || n_left == n) return;
-  std::copy_n(rows, n_left, scratch);
-  const RowItem* const left_end = scratch + n_left;
-  const RowItem *left = scratch, *right = rows + n_left, *const right_end = rows + n;
-  RowItem* to = rows;  // never beyond the next of the right
-  while (left != left_end && right != right_end) {
-    const bool from_left = left->row < right->row;
-    *to++ = from_left ? *left : *right;
-    left += from_left;
-    right += !from_left;
-  }
-  std::copy(left, left_end, to);
-}
 
 }  // namespace
 
@@ -248,22 +233,33 @@ RootSums LocalLeafRows::reopen_root() {
   return describe_root(0);
 }
 
-// Leaves that were split in vain; each has rows of its own.
+// Leaves that were split in vain; each has rows of its own. The deepest are merged first.
 void LocalLeafRows::unsplit(std::span<const u32> leaves) {
-  parallel_for(leaves.size(), n_threads_, [&](std::size_t l) { merge_children(leaves[l]); });
+  std::vector<std::vector<u32>> depths;
+  const auto list_splits = [&](auto&& list, u32 leaf, std::size_t depth) -> void {
+    const Range& range = range_of(leaf);
+    if (range.left == range.right) return;
+    if (depths.size() <= depth) depths.resize(depth + 1);
+    depths[depth].push_back(leaf);
+    list(list, range.left, depth + 1);
+    list(list, range.right, depth + 1);
+  };
+  for (const u32 leaf : leaves) list_splits(list_splits, leaf, 0);
+  for (const std::vector<u32>& depth : depths | std::views::reverse) merge_children(depth);
 }
 
-void LocalLeafRows::merge_children(u32 leaf) {
-  Range& range = ranges_[leaf];
-  if (range.left == range.right) return;
-  merge_children(range.left);
-  merge_children(range.right);
-  const Range& left = ranges_[range.left];
-  merge_halves(rows_.data() + range.begin, left.size(), range.size(),
-               scratch_.data() + range.begin);
-  merge_halves(held_out_.data() + range.out_begin, left.out_end - left.out_begin,
-               range.out_end - range.out_begin, out_scratch_.data() + range.out_begin);
-  range.left = range.right = 0;
+void LocalLeafRows::merge_children(std::span<const u32> leaves) {
+  std::vector<ChildRows> lists;
+  for (const u32 leaf : leaves) {
+    Range& range = ranges_[leaf];
+    const Range& left = ranges_[range.left];
+    lists.push_back(
+        {rows_.data() + range.begin, scratch_.data() + range.begin, left.size(), range.size()});
+    lists.push_back({held_out_.data() + range.out_begin, out_scratch_.data() + range.out_begin,
+                     left.out_end - left.out_begin, range.out_end - range.out_begin});
+    range.left = range.right = 0;
+  }
+  merge_rows(lists, n_threads_);
 }
 
 // --- sums over the rows of a leaf -------------------------------------------------------------

@@ -103,7 +103,7 @@ class LocalLeafRows final : public LeafRows {
   template <class Use>
   void partition_blocks(std::span<StepBlock> blocks, const RowLists& lists,
                         std::span<const std::unique_ptr<const RowTest>> tests, Use&& use);
-  void merge_children(u32 leaf);
+  void merge_children(std::span<const u32> leaves);
   std::span<const RowItem> held_out_of(u32 leaf) const;
 
   const SharedRows& shared_;

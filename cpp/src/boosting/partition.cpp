@@ -51,9 +51,12 @@ struct BinTest {
   bool operator()(u32 row) const { return static_cast<u8>(column[row] + offset) <= most; }
 };
 
-// Moves sixteen items, those that go left, a bit each, in place and the others to `spare`. What
-// lies behind those of a side is written over by the next ones.
-struct SplitItems {
+// Where sixteen items at a time go, those that go left by a bit each. What lies behind those of a
+// side is written over by the next ones.
+//
+// In place, and to the spare list those that go right: partition_items.
+struct ItemsInPlace {
+  static constexpr std::size_t kRoom = kItemsAtOnce;  // items that are yet to come before a move
   RowItem *items, *spare;
   std::size_t n_left = 0;
   COMMITTEE_AVX512 void move(std::size_t i, __m512i rows, __mmask16 left) {
@@ -76,19 +79,41 @@ struct SplitItems {
   }
 };
 
-// As partition_items, sixteen items at a time: two stores for all of them. Their bins are read one
-// by one, since processors that gather safely do so slowly.
-template <class GoesLeft>
-COMMITTEE_AVX512 std::size_t partition_avx512(RowItem* items, std::size_t n, RowItem* spare,
-                                              const GoesLeft& goes_left) {
-  SplitItems sides{items, spare};
+// To another list from both of its ends: divide_items. Its middle takes all sixteen twice.
+struct ItemsApart {
+  static constexpr std::size_t kRoom = 2 * kItemsAtOnce;
+  const RowItem* items;
+  RowItem *to, *right;  // the first of those that went right
+  std::size_t n_left = 0;
+  COMMITTEE_AVX512 void move(std::size_t, __m512i rows, __mmask16 left) {
+    const __m512i backwards =
+        _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    _mm512_storeu_si512(to + n_left, _mm512_maskz_compress_epi32(left, rows));
+    _mm512_storeu_si512(
+        right - kItemsAtOnce,
+        _mm512_permutexvar_epi32(backwards,
+                                 _mm512_maskz_compress_epi32(static_cast<__mmask16>(~left), rows)));
+    const auto n = static_cast<std::size_t>(std::popcount(lanes_of(left)));
+    n_left += n;
+    right -= kItemsAtOnce - n;
+  }
+  template <class GoesLeft>
+  std::size_t finish(std::size_t i, std::size_t n, const GoesLeft& goes_left) {
+    return n_left + divide_items(items + i, n - i, to + n_left, goes_left);
+  }
+};
+
+// Two stores for sixteen items. Their bins are read one by one, since processors that gather safely
+// do so slowly.
+template <class Sides, class GoesLeft>
+COMMITTEE_AVX512 std::size_t move_items(Sides sides, std::size_t n, const GoesLeft& goes_left) {
   std::size_t i = 0;
-  for (; i + kItemsAtOnce <= n; i += kItemsAtOnce) {
+  for (; i + Sides::kRoom <= n; i += kItemsAtOnce) {
     u32 left = 0;
 #pragma GCC unroll 16
     for (std::size_t k = 1; k <= kItemsAtOnce; ++k)  // from the last on
-      left = 2 * left + static_cast<u32>(goes_left(items[i + kItemsAtOnce - k].row));
-    sides.move(i, _mm512_loadu_si512(items + i), left);
+      left = 2 * left + static_cast<u32>(goes_left(sides.items[i + kItemsAtOnce - k].row));
+    sides.move(i, _mm512_loadu_si512(sides.items + i), static_cast<__mmask16>(left));
   }
   return sides.finish(i, n, goes_left);
 }
@@ -132,22 +157,22 @@ COMMITTEE_AVX512 __mmask16 test_bytes(const BinTest& test, const RowItem* items)
 
 // The same by a column of bytes. Where a leaf has many of the rows of a stretch, all of these are
 // tested, and a bit each is picked.
-COMMITTEE_AVX512 std::size_t partition_bins(RowItem* items, std::size_t n, RowItem* spare,
-                                            const BinTest& test) {
+template <class Sides>
+COMMITTEE_AVX512 std::size_t move_by_bins(Sides sides, std::size_t n, const BinTest& test) {
   u64 bits[kMarkedItems * kMostRowsPerItem / 64 + 8];  // as many are read from any byte on
-  SplitItems sides{items, spare};
   std::size_t i = 0;
-  while (i + kItemsAtOnce <= n) {
-    const std::size_t n_some = std::min(kMarkedItems, n - i) / kItemsAtOnce * kItemsAtOnce;
-    const u32 first = items[i].row;
-    const std::size_t n_rows = items[i + n_some - 1].row - first + 1;
+  while (i + Sides::kRoom <= n) {
+    const std::size_t n_some =
+        std::min(kMarkedItems, n - i - (Sides::kRoom - kItemsAtOnce)) / kItemsAtOnce * kItemsAtOnce;
+    const u32 first = sides.items[i].row;
+    const std::size_t n_rows = sides.items[i + n_some - 1].row - first + 1;
     const bool marked = n_rows <= kMostRowsPerItem * n_some;
     if (marked) mark_left(test, first, n_rows, bits);
     for (const std::size_t end = i + n_some; i < end; i += kItemsAtOnce) {
-      const __m512i rows = _mm512_loadu_si512(items + i);
-      const bool near = items[i + kItemsAtOnce - 1].row - items[i].row < 504;
-      sides.move(i, rows,
-                 marked && near ? take_bits(bits, rows, first) : test_bytes(test, items + i));
+      const RowItem* const items = sides.items + i;
+      const __m512i rows = _mm512_loadu_si512(items);
+      const bool near = items[kItemsAtOnce - 1].row - items[0].row < 504;
+      sides.move(i, rows, marked && near ? take_bits(bits, rows, first) : test_bytes(test, items));
     }
   }
   return sides.finish(i, n, test);
@@ -175,18 +200,15 @@ class LocalLeafRows::RowTest {
   // In place, both sides in their old order; returns how many go left.
   std::size_t partition(RowItem* rows, std::size_t n, RowItem* spare) const {
 #if defined(COMMITTEE_AVX512)
-    if (may_use(Instructions::avx512) && !wide_ && !categorical_)
-      return partition_bins(rows, n, spare, bin_test());
+    if (may_use(Instructions::avx512)) return move(ItemsInPlace{rows, spare}, n);
 #endif
-    return apply([&](auto&& goes_left) {
-#if defined(COMMITTEE_AVX512)
-      if (may_use(Instructions::avx512)) return partition_avx512(rows, n, spare, goes_left);
-#endif
-      return partition_items(rows, n, spare, goes_left);
-    });
+    return apply([&](auto&& goes_left) { return partition_items(rows, n, spare, goes_left); });
   }
   // Into another place, those that go right in reverse order.
   std::size_t divide(const RowItem* rows, std::size_t n, RowItem* to) const {
+#if defined(COMMITTEE_AVX512)
+    if (may_use(Instructions::avx512)) return move(ItemsApart{rows, to, to + n}, n);
+#endif
     return apply([&](auto&& goes_left) { return divide_items(rows, n, to, goes_left); });
   }
 
@@ -212,9 +234,12 @@ class LocalLeafRows::RowTest {
   }
 
 #if defined(COMMITTEE_AVX512)
-  BinTest bin_test() const {
+  template <class Sides>
+  std::size_t move(const Sides& sides, std::size_t n) const {
+    if (wide_ || categorical_)
+      return apply([&](auto&& goes_left) { return move_items(sides, n, goes_left); });
     const u8 offset = missing_left_ ? 1 : 0;
-    return {column_, offset, static_cast<u8>(split_bin_ + offset)};
+    return move_by_bins(sides, n, {column_, offset, static_cast<u8>(split_bin_ + offset)});
   }
 #endif
 
