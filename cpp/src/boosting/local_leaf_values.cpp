@@ -15,6 +15,7 @@ namespace {
 // From so many rows on their gradients and scores do not stay in the cache from leaf to leaf, and
 // the leaves are gone through block by block.
 constexpr std::size_t kManyRows = 32'768, kRowsPerBlock = 8'192;
+constexpr std::size_t kTasksPerThread = 4;
 constexpr std::size_t kResidualRows = 512;
 
 // The rows of some leaves, block by block of all rows. A leaf's rows ascend: where a block ends in
@@ -31,8 +32,11 @@ class LeafBlocks {
   void add(std::size_t leaf, std::span<const RowItem> rows) {
     if (!rows.empty()) lists_.push_back({leaf, rows.data(), rows.data() + rows.size()});
   }
-  // Of visit(): a block each, or all blocks where one thread goes through them.
-  std::size_t n_tasks() const { return n_threads_ > 1 ? size_ : 1; }
+  // Of visit(): some blocks each, since what a task finds of every leaf has to be put together.
+  std::size_t n_tasks() const {
+    return n_threads_ > 1 ? std::min(size_, kTasksPerThread * static_cast<std::size_t>(n_threads_))
+                          : 1;
+  }
   // visit(task, leaf, for_each_row), where for_each_row(use) goes through the leaf's rows in a
   // block.
   template <class Visit>

@@ -116,10 +116,12 @@ void BoostingGrower::grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_
 }
 
 // Best-first by gain, or by depth; equals in the order of creation.
+double BoostingGrower::find_priority(const OpenLeaf& leaf) const {
+  return params_.level_wise ? 0.0 : leaf.best.gain;
+}
+
 bool BoostingGrower::comes_later(const OpenLeaf& a, const OpenLeaf& b) const {
-  const double gain = params_.level_wise ? 0.0 : a.best.gain;
-  const double other = params_.level_wise ? 0.0 : b.best.gain;
-  return is_split_first(other, b.order, gain, a.order);
+  return is_split_first(find_priority(b), b.order, find_priority(a), a.order);
 }
 
 bool BoostingGrower::is_worthwhile(const OpenLeaf& leaf) const {
@@ -173,22 +175,30 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue
   if (next->expanded || !is_worthwhile(*next)) return {};
   const StepRules rules = rows_.step_rules();
   if (next->recount_due || rules.most_leaves == 1) return {next};
-  const auto later = [this](const OpenLeaf* a, const OpenLeaf* b) { return comes_later(*a, *b); };
-  std::vector<OpenLeaf*> open, batch;
-  const auto add = [&](OpenLeaf* leaf) {
-    if (!is_worthwhile(*leaf)) return;
-    open.push_back(leaf);
-    std::push_heap(open.begin(), open.end(), later);
+  // What is compared lies side by side: leaves are anywhere.
+  struct Waiting {
+    double gain;
+    u64 order;
+    OpenLeaf* leaf;
   };
-  for (const auto& leaf : queue) add(leaf.get());
+  const auto waiting = [this](OpenLeaf* leaf) {
+    return Waiting{find_priority(*leaf), leaf->order, leaf};
+  };
+  const auto later = [](const Waiting& a, const Waiting& b) {
+    return is_split_first(b.gain, b.order, a.gain, a.order);
+  };
+  std::vector<Waiting> open;  // a heap, as the queue is
+  std::vector<OpenLeaf*> batch;
+  for (const auto& leaf : queue) open.push_back(waiting(leaf.get()));
   u64 order = next_order_;
   double work = 0.0;
-  for (;
-       !open.empty() && batch.size() < rules.most_leaves && work < rules.enough_work && n_left > 0;
-       --n_left) {
+  while (!open.empty() && batch.size() < rules.most_leaves && work < rules.enough_work &&
+         n_left > 0) {
     std::pop_heap(open.begin(), open.end(), later);
-    OpenLeaf* const leaf = open.back();
+    OpenLeaf* const leaf = open.back().leaf;
     open.pop_back();
+    if (!is_worthwhile(*leaf)) continue;
+    --n_left;
     if (!leaf->expanded) {
       if (leaf->recount_due) continue;
       batch.push_back(leaf);
@@ -197,7 +207,9 @@ std::vector<BoostingGrower::OpenLeaf*> BoostingGrower::list_next(const LeafQueue
     }
     for (OpenLeaf* child : {leaf->left.get(), leaf->right.get()}) {
       child->order = ++order;  // for now; `split` gives it for good
-      add(child);
+      if (!is_worthwhile(*child)) continue;
+      open.push_back(waiting(child));
+      std::push_heap(open.begin(), open.end(), later);
     }
   }
   return batch;

@@ -114,6 +114,7 @@ class BoostingGrower {
   bool is_worthwhile(const OpenLeaf& leaf) const;
   bool is_too_small(const OpenLeaf& leaf) const;
   bool needs_histograms(const OpenLeaf& leaf, bool last) const;
+  double find_priority(const OpenLeaf& leaf) const;
   bool comes_later(const OpenLeaf& a, const OpenLeaf& b) const;
 
   void make_children(OpenLeaf& leaf);
