@@ -113,7 +113,7 @@ wheels:  ## build the wheel of this machine into dist, twice, and try it where t
 sbom:  ## write the software bill of materials of this environment into dist/sbom.json
 	$(PYTHON) packaging/sbom.py
 
-cross:  ## compile the core for Windows, macOS and x86-64 Linux with the cross-compiler of the ziglang wheel
+cross:  ## build the module for Windows, macOS and x86-64 Linux with the cross-compiler of the ziglang wheel: CROSS_TARGETS=aarch64-macos
 	$(PYTHON) packaging/cross.py $(CROSS_TARGETS)
 
 emulate:  ## build the core for aarch64 on x86-64, for x86-64 elsewhere, and run digests and kernels under qemu-user: EMULATED_TESTS=tests/core EMULATED_ROOT=folder
