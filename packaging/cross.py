@@ -3,8 +3,8 @@
 ``python packaging/cross.py [TARGET ...]``; without targets, all of `TARGETS`; ``--only NAME`` for units whose names
 have that part, which are compiled and not linked; ``--package FOLDER`` for a package that this machine can import, with
 the module that Clang has compiled for it. All kernels, bindings and nanobind become objects for the target, with Clang,
-its libc++ and the target's own C headers, and the objects the module. The headers of Python are those of this interpreter
-(from 3.12 on the limited API), with a ``pyconfig.h`` of the target.
+its libc++ and the target's own C headers, and the objects the module. The headers of Python are those of this
+interpreter (from 3.12 on the limited API), with a ``pyconfig.h`` of the target.
 
 Names of the interpreter stay open in modules of Linux and macOS until they are loaded. So would a name of the core that
 nothing defines: modules of Windows are linked against a list of the interpreter's names, and find it.
