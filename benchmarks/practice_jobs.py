@@ -40,7 +40,10 @@ def make_gradient_boosting(contender: str, kind: str, rounds: int, threads: int)
         return getattr(lightgbm, f"LGBM{kind}")(num_leaves=31, verbose=-1, **common)
     import committee
 
-    named = "OrdinalGradientBoostingClassifier" if kind == "Ordinal" else f"GradientBoosting{kind}"
+    named = f"GradientBoosting{kind}"
+    if kind == "Ordinal":
+        # For the quadratically weighted kappa, as rounded values are.
+        named, common = "OrdinalGradientBoostingClassifier", {"predict_by": "squared_error", **common}
     return getattr(committee, named)(max_leaf_nodes=31, min_samples_leaf=20, early_stopping=False, **common)
 
 

@@ -6,6 +6,7 @@
 
 #include "arrays.hpp"
 #include "committee/group_loss.hpp"
+#include "committee/ordered_levels.hpp"
 #include "committee/parallel.hpp"
 
 namespace committee {
@@ -80,6 +81,53 @@ std::unique_ptr<GroupLoss> make_bound_distribution_loss(const std::string& name,
   return make_distribution_loss(name, copy(target), copy(weights));
 }
 
+// Nanoseconds of a row's exponentials, logarithm and sums.
+constexpr double kLevelCost = 40.0;
+
+std::unique_ptr<LogisticLevels> make_levels(const Vector<u32>& levels,
+                                            const Vector<double>& weights, u32 n_levels) {
+  const std::span<const u32> given(levels.data(), levels.shape(0));
+  if (n_levels == 0 ||
+      std::any_of(given.begin(), given.end(), [&](u32 k) { return k >= n_levels; }))
+    throw nb::value_error("levels must be below their number");
+  if (weights.shape(0) != 0 && weights.shape(0) != given.size())
+    throw nb::value_error("weights must be one a row, or empty");
+  return std::make_unique<LogisticLevels>(
+      given, std::span<const double>(weights.data(), weights.shape(0)), n_levels);
+}
+
+// use(scores, thresholds, n_threads), without the interpreter.
+template <class Use>
+void use_thresholds(const LogisticLevels& levels, const Vector<double>& scores,
+                    const Vector<double>& thresholds, int n_jobs, Use&& use) {
+  if (scores.shape(0) != levels.n_rows() || thresholds.shape(0) + 1 != levels.n_levels())
+    throw nb::value_error("scores must be one a row, thresholds one less than there are levels");
+  const nb::gil_scoped_release released;
+  const double work = kLevelCost * static_cast<double>(levels.n_rows());
+  use(scores.data(), std::span<const double>(thresholds.data(), thresholds.shape(0)),
+      choose_threads(n_jobs, work, kThreadCost, kThreadCost));
+}
+
+nb::tuple sum_level_terms(const LogisticLevels& levels, const Vector<double>& scores,
+                          const Vector<double>& thresholds, int n_jobs) {
+  ThresholdTerms terms;
+  use_thresholds(levels, scores, thresholds, n_jobs,
+                 [&](const auto&... given) { terms = levels.sum_terms(given...); });
+  return nb::make_tuple(terms.loss, own_array<double>(std::move(terms.gradient)),
+                        own_array<double>(std::move(terms.diagonal)),
+                        own_array<double>(std::move(terms.beside)));
+}
+
+nb::tuple find_level_gradients(const LogisticLevels& levels, const Vector<double>& scores,
+                               const Vector<double>& thresholds, int n_jobs) {
+  std::vector<double> gradients(levels.n_rows()), hessians(levels.n_rows());
+  use_thresholds(levels, scores, thresholds, n_jobs, [&](const auto&... given) {
+    levels.find_gradients(given..., gradients.data(), hessians.data());
+  });
+  return nb::make_tuple(own_array<double>(std::move(gradients)),
+                        own_array<double>(std::move(hessians)));
+}
+
 }  // namespace
 
 }  // namespace committee
@@ -116,4 +164,40 @@ void bind_group_losses(nanobind::module_& m) {
         "The loss 'normal', 'lognormal' or 'negative_binomial' of rows with two scores, location "
         "and\n"
         "logarithm of the spread; weights are of the rows (empty: all one).");
+  nb::class_<LogisticLevels>(m, "LogisticLevels",
+                             "Rows of ordered levels behind a score with logistic noise.")
+      .def(
+          "__init__",
+          [](LogisticLevels* self, const Vector<u32>& levels, const Vector<double>& weights,
+             u32 n_levels) { new (self) LogisticLevels(*make_levels(levels, weights, n_levels)); },
+          nb::arg("levels"), nb::arg("weights"), nb::arg("n_levels"))
+      .def(
+          "sum_losses",
+          [](const LogisticLevels& levels, const Vector<double>& scores,
+             const Vector<double>& thresholds, int n_jobs) {
+            double sum = 0.0;
+            use_thresholds(levels, scores, thresholds, n_jobs,
+                           [&](const auto&... given) { sum = levels.sum_losses(given...); });
+            return sum;
+          },
+          nb::arg("scores"), nb::arg("thresholds"), nb::arg("n_jobs") = 0,
+          "Minus the log-likelihood, exact and rounded once.")
+      .def("sum_terms", &sum_level_terms, nb::arg("scores"), nb::arg("thresholds"),
+           nb::arg("n_jobs") = 0,
+           nb::sig("def sum_terms(self, scores: " COMMITTEE_NDARRAY(
+               float64) ", thresholds: " COMMITTEE_NDARRAY(float64) ", n_jobs: int = 0) -> "
+                                                                    "tuple[float, "
+                                                                    "" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(
+                                                                        float64) ","
+                                                                                 " " COMMITTEE_NDARRAY(
+                                                                                     float64) "]"),
+           "Minus the log-likelihood, its gradient by the thresholds, and the diagonal of its\n"
+           "hessian and that beside it.")
+      .def("find_gradients", &find_level_gradients, nb::arg("scores"), nb::arg("thresholds"),
+           nb::arg("n_jobs") = 0,
+           nb::sig("def find_gradients(self, scores: " COMMITTEE_NDARRAY(
+               float64) ", thresholds: " COMMITTEE_NDARRAY(float64) ", n_jobs: int = 0) -> tuple["
+                                                                    "" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(
+                                                                        float64) "]"),
+           "Gradients and hessians of the rows by their scores.");
 }

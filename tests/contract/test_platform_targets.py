@@ -161,7 +161,7 @@ DIGESTS: dict[str, str] = {
     "refit leaves of boosting, poisson": "96e704df746261d0",
     "refit leaves of boosting, quantile": "3d0b543fa78a9f5c",
     "refit leaves of boosting, huber": "e2006d5ca09c4d29",
-    "refit leaves of ordered classes": "8c32f6527199a8f1",
+    "refit leaves of ordered classes": "954cb4b5f19caf84",
     "refit leaves of survival boosting": "dc2ec0a0344ac652",
     "refit leaves of a survival forest": "605d388e42544143",
     "refit leaves of a ranking": "24debfd25c740573",

@@ -41,7 +41,7 @@ def differentiate(link: str, level: int, score: float, thresholds: Floats, step:
     return (after - before) / (2.0 * step), (after - 2.0 * here + before) / step**2
 
 
-def choose_least_error(probabilities: list[float]) -> int:
-    """The first level with the least expected distance."""
-    errors = [sum(p * abs(k - j) for j, p in enumerate(probabilities)) for k in range(len(probabilities))]
+def choose_least_error(probabilities: list[float], power: int = 1) -> int:
+    """The first level with the least expected distance, or power of it."""
+    errors = [sum(p * abs(k - j) ** power for j, p in enumerate(probabilities)) for k in range(len(probabilities))]
     return errors.index(min(errors))

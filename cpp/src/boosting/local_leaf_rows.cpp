@@ -17,8 +17,9 @@ constexpr std::size_t kFillRows =
 // The same of rows with several words: their histogram is large, and each time goes through the
 // cache.
 constexpr std::size_t kFillVectors = 8192;
-// Blocks for each thread: one that comes late, or is slow, leaves some of its share to the others.
-constexpr std::size_t kBlocksPerThread = 3;
+// Blocks of all rows for each thread, which has one part of the root's histogram for all of its
+// own.
+constexpr std::size_t kRootBlocks = 8;
 
 }  // namespace
 
@@ -141,8 +142,8 @@ i64 LocalLeafRows::fill_root(const TreeStart& start, std::size_t begin, std::siz
   return total;
 }
 
-std::size_t LocalLeafRows::count_blocks() const {
-  return n_threads_ == 1 ? 1 : kBlocksPerThread * static_cast<std::size_t>(n_threads_);
+std::size_t LocalLeafRows::count_blocks(std::size_t per_thread) const {
+  return n_threads_ == 1 ? 1 : per_thread * static_cast<std::size_t>(n_threads_);
 }
 
 i64* LocalLeafRows::part_histogram(std::size_t part) {
@@ -175,7 +176,7 @@ void LocalLeafRows::give_part(HistogramParts& parts, i64* part) {
 
 // Words of all rows and, where all of them grow the tree, their list, histogram and sum.
 i64 LocalLeafRows::fill_all(const TreeStart& start, i64* histogram) {
-  const std::size_t n = shared_.data->n_rows, n_blocks = count_blocks();
+  const std::size_t n = shared_.data->n_rows, n_blocks = count_blocks(kRootBlocks);
   std::vector<i64> totals(n_blocks, 0);
   HistogramParts parts{histogram, {}};
   n_parts_taken_ = 0;

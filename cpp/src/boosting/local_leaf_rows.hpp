@@ -94,7 +94,7 @@ class LocalLeafRows final : public LeafRows {
   u64 sum_row_weights(std::span<const RowItem> rows) const;
   Records::Words words() const { return {vectors_.data(), width_, vectors_.used()}; }
   std::vector<StepBlock> cut_lists(std::span<const RowsOfLeaf> lists) const;
-  std::size_t count_blocks() const;
+  std::size_t count_blocks(std::size_t per_thread) const;
   i64* part_histogram(std::size_t part);
   i64* take_part(HistogramParts& parts);
   void give_part(HistogramParts& parts, i64* part);

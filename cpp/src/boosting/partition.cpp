@@ -23,6 +23,9 @@ constexpr double kLeastWorkOfBlock = 16'384.0;
 // more rows.)
 constexpr double kEnoughWork = 131'072.0;
 constexpr std::size_t kLeavesPerThread = 2;
+// Blocks for each thread: one that comes late, or is slow, leaves some of its share to the others.
+// With more of them more parts of histograms are at work at once.
+constexpr std::size_t kStepBlocks = 3;
 
 // The items that go left come first, the others last and in reverse order.
 template <class GoesLeft>
@@ -271,7 +274,8 @@ struct LocalLeafRows::RowsOfLeaf {
 struct LocalLeafRows::StepBlock {
   std::size_t split, begin, end;  // place in the list of rows
   double work;
-  bool alone;  // the leaf has no other block
+  std::size_t turn;  // in its leaf
+  bool alone;        // it has no other block
   SplitSums sums = {};
   std::size_t left_to = 0, right_to = 0;  // where its rows will be
 };
@@ -282,8 +286,9 @@ std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
   double total = 0.0;
   for (const RowsOfLeaf& list : lists) total += list.work();
   const double most =
-      n_threads_ == 1 ? total
-                      : std::max(kLeastWorkOfBlock, total / static_cast<double>(count_blocks()));
+      n_threads_ == 1
+          ? total
+          : std::max(kLeastWorkOfBlock, total / static_cast<double>(count_blocks(kStepBlocks)));
   std::vector<StepBlock> blocks;
   for (std::size_t s = 0; s < lists.size(); ++s) {
     const auto [begin, end, per_row] = lists[s];
@@ -292,7 +297,7 @@ std::vector<LocalLeafRows::StepBlock> LocalLeafRows::cut_lists(
     const std::size_t n_blocks = work <= most ? 1 : static_cast<std::size_t>(work / most) + 1;
     for (std::size_t b = 0; b < n_blocks; ++b)
       blocks.push_back({s, begin + n * b / n_blocks, begin + n * (b + 1) / n_blocks,
-                        work / static_cast<double>(n_blocks), n_blocks == 1});
+                        work / static_cast<double>(n_blocks), b, n_blocks == 1});
   }
   return blocks;
 }
@@ -304,11 +309,15 @@ template <class Use>
 void LocalLeafRows::partition_blocks(std::span<StepBlock> blocks, const RowLists& lists,
                                      std::span<const std::unique_ptr<const RowTest>> tests,
                                      Use&& use) {
-  // The longest are begun first: all threads but one take blocks from the last on.
+  // All threads but one take blocks from the last on: first those of leaves that are shared, of
+  // every leaf one in turn, so that few threads at a time need parts of its histogram; then leaves
+  // of one block, the largest first.
   std::vector<StepBlock*> order;
   for (StepBlock& block : blocks) order.push_back(&block);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const StepBlock* a, const StepBlock* b) { return a->work < b->work; });
+  std::stable_sort(order.begin(), order.end(), [](const StepBlock* a, const StepBlock* b) {
+    if (a->alone != b->alone) return a->alone;
+    return a->alone ? a->work < b->work : a->turn < b->turn;
+  });
   parallel_for(order.size(), n_threads_, [&](std::size_t b) {
     StepBlock& block = *order[b];
     RowItem* const rows = lists.rows + block.begin;

@@ -8,9 +8,16 @@ import pytest
 from sklearn.metrics import log_loss
 
 import committee
-from committee import BaggingClassifier, GradientBoostingClassifier, OrdinalGradientBoostingClassifier, VotingClassifier
+from committee import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    OrdinalGradientBoostingClassifier,
+    VotingClassifier,
+    _core,
+)
 from committee.ensembles.boosting.ordinal_link import CUMULATIVE_LINKS, OrdinalLink, choose_levels
 from committee.ensembles.boosting.ordinal_loss import BoundOrdinalLoss, OrdinalLoss
+from committee.ensembles.boosting.ordinal_rows import LinkedRows, make_level_rows
 from committee.exceptions import CommitteeError, DataError, ParameterError
 from committee.inspection import shap_values
 from committee.losses import apply_log
@@ -52,7 +59,54 @@ def test_loss_and_derivatives_are_those_of_the_twin(link: str) -> None:
     shares = OrdinalLink(link, thresholds[None]).find_probabilities(scores[:, 0])
     wanted = [naive.find_probabilities(link, s, thresholds) for _, s in rows]
     np.testing.assert_allclose(shares, wanted, rtol=1e-10, atol=1e-14)
-    assert choose_levels(shares, "absolute_error").tolist() == [naive.choose_least_error(p) for p in wanted]
+    for power, by in enumerate(("absolute_error", "squared_error"), start=1):
+        assert choose_levels(shares, by).tolist() == [naive.choose_least_error(p, power) for p in wanted]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_levels", [2, 3, 6])
+def test_logistic_rows_are_those_of_any_link(n_levels: int, weighted: bool) -> None:
+    """The core's short formulas beside the general ones; blocks of many rows, some of them far away."""
+    rng = np.random.default_rng(n_levels)
+    levels = np.append(np.arange(n_levels), rng.integers(0, n_levels, size=30_000))
+    scores = 5.0 * rng.normal(size=len(levels)) * rng.choice([1.0, 20.0], size=len(levels))
+    weights = rng.integers(0, 3, size=len(levels)) * 0.5 if weighted else None
+    for thresholds in (np.arange(n_levels - 1) - 1.0, np.arange(n_levels - 1) * 1e-3, np.arange(n_levels - 1) * 90.0):
+        rows, twin = make_level_rows("logit", levels, weights, n_levels), LinkedRows("logit", levels, weights, n_levels)
+        wanted = twin.sum_losses(scores, thresholds, 1)
+        assert rows.sum_losses(scores, thresholds, 1) == pytest.approx(wanted, rel=1e-10)
+        for found, other in zip(
+            (*rows.sum_terms(scores, thresholds, 1), *rows.find_gradients(scores, thresholds, 1)),
+            (*twin.sum_terms(scores, thresholds, 1), *twin.find_gradients(scores, thresholds, 1)),
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, other, rtol=1e-7, atol=1e-7 * max(1.0, np.abs(other).max(initial=0.0)))
+
+
+def test_logistic_rows_have_the_same_sums_in_any_order_and_by_any_threads() -> None:
+    rng = np.random.default_rng(7)
+    levels, scores = rng.integers(0, 4, size=50_000), 2.0 * rng.normal(size=50_000)
+    weights, thresholds = rng.random(50_000), np.array([-1.0, 0.5, 2.0])
+    order = rng.permutation(len(levels))
+    rows = make_level_rows("logit", levels, weights, 4)
+    shuffled = make_level_rows("logit", levels[order], weights[order], 4)
+    wanted = (rows.sum_losses(scores, thresholds, 1), *rows.sum_terms(scores, thresholds, 1))
+    for found in (
+        (rows.sum_losses(scores, thresholds, 5), *rows.sum_terms(scores, thresholds, 5)),
+        (shuffled.sum_losses(scores[order], thresholds, 5), *shuffled.sum_terms(scores[order], thresholds, 5)),
+    ):
+        assert [np.asarray(part).tobytes() for part in found] == [np.asarray(part).tobytes() for part in wanted]
+    direct = rows.find_gradients(scores, thresholds, 1)
+    for k, part in enumerate(shuffled.find_gradients(scores[order], thresholds, 5)):
+        np.testing.assert_array_equal(part, direct[k][order])
+
+
+def test_rows_of_no_level_are_refused() -> None:
+    with pytest.raises(ValueError, match="below their number"):
+        _core.LogisticLevels(np.array([0, 2], dtype=np.uint32), np.empty(0), 2)
+    rows = _core.LogisticLevels(np.array([0, 1], dtype=np.uint32), np.empty(0), 2)
+    with pytest.raises(ValueError, match="one less than there are levels"):
+        rows.sum_losses(np.zeros(2), np.zeros(2))
 
 
 @every_link

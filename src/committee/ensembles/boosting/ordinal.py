@@ -94,9 +94,9 @@ LevelOrder: TypeAlias = Annotated[
     "All levels, the lowest first; some may have no row. None: the order of an ordered category, else sorted.",
 ]
 LevelChoice: TypeAlias = Annotated[
-    Literal["probability", "absolute_error"],
-    "What `predict` returns: the most probable level, or the one with the least expected distance in levels. It may be "
-    "changed after the fit.",
+    Literal["probability", "absolute_error", "squared_error"],
+    "What `predict` returns: the most probable level, or the one with the least expected distance in levels, or square "
+    "of it, which suits the quadratically weighted kappa. It may be changed after the fit.",
 ]
 OrdinalForm: TypeAlias = Annotated[
     Literal["plain", "goss"],

@@ -83,7 +83,7 @@ class OrdinalScorer(BoostingScorer):
     ----------
     scoring, loss, parameter
         As for `BoostingScorer`.
-    predicted_by : {"probability", "absolute_error"}
+    predicted_by : {"probability", "absolute_error", "squared_error"}
         How levels are predicted.
     """
 

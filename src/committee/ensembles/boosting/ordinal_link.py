@@ -108,6 +108,13 @@ def find_distances(thresholds: FloatArray, scores: FloatArray) -> FloatArray:
     return np.clip(thresholds - scores, -_FURTHEST, _FURTHEST)
 
 
+def _find_costs(n_levels: int, by: str) -> FloatArray:
+    """What each level costs where another one is true."""
+    distances = np.abs(np.arange(n_levels)[:, None] - np.arange(n_levels)).astype(np.float64)
+    costs: FloatArray = distances if by == "absolute_error" else distances * distances
+    return costs
+
+
 def choose_levels(probabilities: FloatArray, by: str) -> NDArray[np.intp]:
     """The number of the level that is predicted for each row.
 
@@ -115,8 +122,9 @@ def choose_levels(probabilities: FloatArray, by: str) -> NDArray[np.intp]:
     ----------
     probabilities : ndarray of shape (n_rows, n_levels)
         Levels in their order.
-    by : {"probability", "absolute_error"}
-        The most probable level, the first of equals; or the first one with the least expected distance in levels.
+    by : {"probability", "absolute_error", "squared_error"}
+        The most probable level, the first of equals; or the first one with the least expected distance in levels, or
+        square of it, which is the level next to the expected one.
 
     Examples
     --------
@@ -126,11 +134,10 @@ def choose_levels(probabilities: FloatArray, by: str) -> NDArray[np.intp]:
     """
     if by == "probability":
         return np.asarray(probabilities.argmax(axis=1))
-    n_levels = probabilities.shape[1]
-    distances = np.abs(np.arange(n_levels)[:, None] - np.arange(n_levels)).astype(np.float64)
+    distances = _find_costs(probabilities.shape[1], by)
     # Level by level, so that a row alone gets the bits that it gets among others.
     errors = np.zeros_like(probabilities)
-    for k in range(n_levels):
+    for k in range(len(distances)):
         errors += probabilities[:, k : k + 1] * distances[k]
     return np.asarray(errors.argmin(axis=1))
 
@@ -139,9 +146,8 @@ def choose_level_term(probabilities: FormulaTerm, by: str) -> FormulaTerm:
     """`choose_levels`, as a term of a formula."""
     if by == "probability":
         return RowFunction("argmax", probabilities)
-    levels = np.arange(probabilities.width)
-    distances = np.abs(levels[:, None] - levels).astype(np.float64)
-    columns = [TakenColumns(probabilities, (k,)) for k in levels.tolist()]
+    distances = _find_costs(probabilities.width, by)
+    columns = [TakenColumns(probabilities, (k,)) for k in range(probabilities.width)]
     nearness = [Arithmetic("*", column, ConstantTerm(-own)) for column, own in zip(columns, distances, strict=True)]
     return RowFunction("argmax", add_weighted(np.ones(len(nearness)), nearness))
 
