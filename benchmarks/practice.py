@@ -143,8 +143,8 @@ class PracticeReport(ProcessorReport):
     """The page of small tasks, with the measures of each."""
 
     notes = (
-        "Ordered classes: the score is the quadratically weighted kappa (QWK), for which ours predicts the level",
-        'next to the expected one (predict_by="squared_error"). Rounded values are a regression on the',
+        "Ordered classes: the score is the quadratically weighted kappa (QWK). Ours has two rounds, of a tree each, for",
+        "every round of plain classes, which has a tree for each class. Rounded values are a regression on the",
         "numbers of the levels; mord is a linear model of cumulative logits (LogisticAT) on standardised columns.",
         "Sets: the score is minus their mean size; peers hold out a fifth of the rows, the library calibrates out of",
         "bag. `scikit-learn` is a split-conformal set of a few lines around its forest. Drift: a model of old rows",
