@@ -143,7 +143,7 @@ class PracticeReport(ProcessorReport):
     """The page of small tasks, with the measures of each."""
 
     notes = (
-        "Ordered classes: the score is the quadratically weighted kappa (QWK). Ours has two rounds, of a tree each, for",
+        "Ordered classes: the score is the quadratically weighted kappa (QWK). Ours has two rounds, a tree each, for",
         "every round of plain classes, which has a tree for each class. Rounded values are a regression on the",
         "numbers of the levels; mord is a linear model of cumulative logits (LogisticAT) on standardised columns.",
         "Sets: the score is minus their mean size; peers hold out a fifth of the rows, the library calibrates out of",
