@@ -27,10 +27,15 @@ __all__ = [
 
 
 def find_leaf_indices(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
-    """The leaf that each row ends in, in each tree, as the number of its row in ``trees.values``."""
-    nodes = apply_trees(trees, rows, n_jobs) + np.asarray(trees.node_offsets[:-1], dtype=np.intp)
-    inside = np.asarray(trees.nodes["left"], dtype=np.intp).take(nodes)
-    return inside + np.asarray(trees.leaf_offsets[:-1], dtype=np.intp)
+    """The leaf that each row ends in, in each tree, as the number of its row in ``trees.values``; in Fortran order."""
+    nodes = np.asfortranarray(apply_trees(trees, rows, n_jobs))
+    offsets = trees.node_offsets.tolist()
+    # A leaf's left child is its number among the leaves of its tree.
+    leaves = np.asarray(trees.nodes["left"], dtype=np.intp)
+    for tree, first in enumerate(trees.leaf_offsets.tolist()[:-1]):
+        own = leaves[offsets[tree] : offsets[tree + 1]] + first
+        nodes[:, tree] = own.take(nodes[:, tree])
+    return nodes
 
 
 def blend_leaves(old: FloatArray, new: FloatArray, counts: FloatArray, decay_rate: float) -> FloatArray:
