@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from committee.constraints import show_value
 from committee.data import ClassTarget, ValueTarget
+from committee.ensembles.half_votes import HalfVotes
 from committee.exceptions import DataError, ParameterTypeError, warn_caller
 from committee.learners.tree_estimator import split_outputs
 from committee.scoring.direct import explain_variance, find_class_metric, find_value_metric
@@ -95,9 +96,12 @@ class OutOfBag:
         self._tol, self.patience, self._too_few = tol, patience, too_few
         self._trace: list[tuple[int, float]] = []
         self._best, self._best_at = -np.inf, 0
+        self._halves = HalfVotes(self.sums) if isinstance(target, ClassTarget) and target.n_outputs == 1 else None
 
     def score_votes(self, n_members: int) -> float:
         """Score the votes after the first ``n_members`` members have voted."""
+        if self._halves is not None:
+            self._halves.divide(self.sums, self.n_votes)
         voted = self.n_votes > 0
         if self._scored is not None:
             voted &= self._scored
@@ -135,6 +139,8 @@ class OutOfBag:
                 # Prediction sets compare the probability of each row's own class; -1 for a row that does not count.
                 labels = self.target.labels[:, 0].astype(np.int32)
                 fitted["_oob_labels"] = labels if self._scored is None else np.where(self._scored, labels, np.int32(-1))
+                assert self._halves is not None
+                fitted["_oob_halves"] = self._halves.score(self.sums, self.n_votes, labels)
             return fitted
         return {**fitted, "oob_prediction_": mean[:, 0] if self.target.n_outputs == 1 else mean}
 

@@ -2,59 +2,93 @@
 
 The score of a training row says how strange its own class looks to the members that did not learn from it; a class
 belongs to the set of a new row if it looks no stranger than that of most training rows [Johansson2014].
+
+The mean of all members, which predicts new rows, varies less than that of the members that did not learn from a row.
+The jackknife+-after-bootstrap [Kim2020] would predict new rows by the latter as well; p-values are convex in the scores
+of strange classes, so that its sets are larger still. Here the scores are extrapolated to all members instead.
 """
 
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from committee.data.device_tables import copy_to_host
 from committee.data.weights import count_as_rows
+from committee.ensembles.class_scores import SET_METHODS, score_classes, score_own_classes
 from committee.exceptions import DataError, NotFittedError, ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from committee.ensembles.class_scores import SetMethod
     from committee.typing import BoolArray, FloatArray
 
-    SetMethod: TypeAlias = Literal["lac", "aps"]
+__all__ = ["PredictionSetMixin", "extrapolate_scores", "find_class_sets"]
 
-__all__ = ["PredictionSetMixin", "find_class_sets", "score_classes"]
+_FEW_VOTES = 4.0
+"""A half of so few members says nothing about the distribution of the scores by many."""
 
 _ROUNDING = 1e-12
 """Relative, of sums of probabilities in another order."""
 
 
-def score_classes(probabilities: FloatArray, method: SetMethod) -> FloatArray:
-    """How strange each class looks in each row, of shape (n_rows, n_classes).
+def extrapolate_scores(
+    scores: FloatArray, half_scores: FloatArray, half_votes: FloatArray, n_members: int, repeats: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Scores whose distribution is nearly that of scores by all members, and as how many rows each counts.
 
-    ``"lac"``: one minus its probability [Sadinle2019]. ``"aps"``: the sum of the probabilities of all more
-    probable classes, and half of that of the equally probable ones, its own included [Romano2020]; the random number
-    that the paper multiplies its own probability by has its mean here, so that a row has the same set every time.
+    A mean of k members varies with their draws, and by this the more the smaller k is: the distribution function of a
+    score is F_k = F + a / k and terms of order 1 / k^2. Richardson's extrapolation [Richardson1911] takes it from the
+    out-of-bag members of a row, k of them, and two halves of these, k1 and k2, to all B members:
+
+        F_B = (1 + c) F_k - c (F_k1 + F_k2) / 2,    c = (1 / k - 1 / B) / ((1 / k1 + 1 / k2) / 2 - 1 / k),
+
+    with c in [0, 1). Where few members vote for any class the terms of order 1 / k^2 are large, and the tail of F_B
+    comes out too thin. Thus c is multiplied by max(0, 1 - 4 / min(k1, k2)): between F_k, whose tail is too thick, and
+    the extrapolation, by another term of order 1 / k^2.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Of each row's own class, by all members for which it is out of bag.
+    half_scores, half_votes : ndarray of shape (n_rows, 2)
+        The same by each half of these, and how many members it has.
+    n_members : int
+        B, of the whole ensemble.
+    repeats : ndarray of shape (n_rows,) or None
+        As how many rows each row counts.
+
+    Returns
+    -------
+    scores, repeats : ndarray
+        As `find_class_sets` takes them; some count negatively.
 
     Examples
     --------
-    >>> score_classes(np.array([[0.5, 0.25, 0.25]]), "lac")
-    array([[0.5 , 0.75, 0.75]])
-    >>> score_classes(np.array([[0.5, 0.25, 0.25]]), "aps")
-    array([[0.25, 0.75, 0.75]])
+    >>> extrapolate_scores(np.array([0.5]), np.array([[0.25, 0.75]]), np.array([[8.0, 8.0]]), 32, None)
+    (array([0.5 , 0.25, 0.75]), array([ 1.25 , -0.125, -0.125]))
     """
-    if method == "lac":
-        return 1.0 - probabilities
-    others = probabilities[:, None, :]
-    larger = np.where(others > probabilities[:, :, None], others, 0.0).sum(axis=2)
-    tied = np.where(others == probabilities[:, :, None], others, 0.0).sum(axis=2)
-    scores: FloatArray = larger + 0.5 * tied
-    return scores
+    counts = np.ones(len(scores)) if repeats is None else repeats
+    fewest = half_votes.min(axis=1)
+    trusted = fewest > _FEW_VOTES
+    shares = np.zeros(len(scores))
+    votes, repeated = half_votes[trusted], counts[trusted]
+    own = 1.0 / votes.sum(axis=1)
+    # All members are out of bag for no row that has a rank; rounding must not turn the sign.
+    reach = np.maximum(own - 1.0 / n_members, 0.0) / ((1.0 / votes).mean(axis=1) - own)
+    shares[trusted] = repeated * reach * (1.0 - _FEW_VOTES / fewest[trusted])
+    used = shares > 0.0
+    halves = np.repeat(-0.5 * shares[used], 2)
+    return np.concatenate([scores, half_scores[used].ravel()]), np.concatenate([counts + shares, halves])
 
 
 def find_class_sets(
     probabilities: FloatArray, own_scores: FloatArray, repeats: FloatArray | None, alpha: float, method: SetMethod
 ) -> BoolArray:
-    """Which classes belong to the set of each row.
+    """Which classes belong to the set of each row: those of at most the score at the rank ceil((1 - alpha) * (n + 1)).
 
     Parameters
     ----------
@@ -63,7 +97,8 @@ def find_class_sets(
     own_scores : ndarray of shape (n_training_rows,)
         Score of each training row's own class, out of bag.
     repeats : ndarray of shape (n_training_rows,) or None
-        As how many rows each training row counts.
+        As how many rows each training row counts. Where some count negatively (`extrapolate_scores`) the score at a
+        rank is the smallest from which on at least so many rows have smaller or equal ones.
     alpha : float
         The rate of errors.
     method : {"lac", "aps"}
@@ -81,11 +116,12 @@ def find_class_sets(
     """
     n = len(own_scores) if repeats is None else float(repeats.sum())
     rank = ceil((1.0 - alpha) * (n + 1) * (1.0 - _ROUNDING))
-    if rank > n:
+    if rank > n * (1.0 + _ROUNDING):
         return np.ones(probabilities.shape, dtype=bool)
     order = np.argsort(own_scores, kind="stable")
     reached = np.cumsum(np.ones(len(order)) if repeats is None else repeats[order]) >= rank * (1.0 - _ROUNDING)
-    limit = float(own_scores[order][int(reached.argmax())])
+    missed = np.flatnonzero(~reached)
+    limit = float(own_scores[order][missed[-1] + 1 if len(missed) else 0])
     return score_classes(probabilities, method) <= limit + _ROUNDING
 
 
@@ -95,6 +131,7 @@ class PredictionSetMixin:
     if TYPE_CHECKING:
         oob_decision_function_: Any
         classes_: Any
+        oob_trace_: Any
         _oob_labels: NDArray[np.int32]
         _samples: Any
 
@@ -104,10 +141,17 @@ class PredictionSetMixin:
     def predict_set(self, X: Any, alpha: float = 0.1, *, method: SetMethod = "lac") -> BoolArray:
         """Sets of classes that hold the true one with probability of about ``1 - alpha`` or more.
 
-        The threshold is a quantile of the out-of-bag scores of the training rows, so that no rows are held out. If
-        training and new rows are exchangeable the coverage holds up to the difference between a prediction of all
-        members and one of those that did not learn from the row; since the former is the better one, sets tend to
-        cover more rather than less. A row of weight 3 counts as three. Needs ``oob_score`` at fit.
+        A class belongs to the set if its score is at most that at the rank ``ceil((1 - alpha) * (n + 1))`` of the
+        out-of-bag scores of the n training rows, so that no rows are held out [Johansson2014]. A prediction of the
+        members that did not learn from a row, k of B, varies more than that of all members, so that out-of-bag scores
+        alone cover too often. The distribution of the scores by all members is therefore extrapolated from those by
+        all and by either half of a row's out-of-bag members, as far as these are many: hardly with fewer than thirty
+        members, almost fully with hundreds.
+
+        If training and new rows are exchangeable the coverage is ``1 - alpha`` up to terms of order 1 / k^2 and a
+        deviation of order 1 / sqrt(n) by chance. There is no bound for finite k and n; nor is there one for out-of-bag
+        scores alone. In experiments with 20 to 300 trees and two to ten classes the mean coverage was ``1 - alpha``
+        or more, within its error. A row of weight 3 counts as three. Needs ``oob_score`` at fit.
 
         Parameters
         ----------
@@ -150,12 +194,18 @@ class PredictionSetMixin:
             )
         if not 0.0 < alpha < 1.0:
             raise DataError(f"alpha must be in (0, 1); got {alpha!r}.")
-        if method not in ("lac", "aps"):
+        if method not in SET_METHODS:
             raise ParameterError(f"method must be 'lac' or 'aps'; got {method!r}.")
         known, labels = np.asarray(self.oob_decision_function_), self._oob_labels
         rows = np.flatnonzero(np.isfinite(known).all(axis=1) & (labels >= 0))
-        own_scores = score_classes(known[rows], method)[np.arange(len(rows)), labels[rows]]
-        return find_class_sets(probabilities, own_scores, self._count_calibration(rows), float(alpha), method)
+        scores, repeats = score_own_classes(known[rows], labels[rows], method), self._count_calibration(rows)
+        halves = self.__dict__.get("_oob_halves")  # files of an earlier state of this version lack it
+        if halves is not None:
+            column = 2 + 2 * SET_METHODS.index(method)
+            own, votes = halves[rows, column : column + 2], halves[rows, :2]
+            n_members = int(self.oob_trace_["n_estimators"][-1])
+            scores, repeats = extrapolate_scores(scores, own, votes, n_members, repeats)
+        return find_class_sets(probabilities, scores, repeats, float(alpha), method)
 
     def _count_calibration(self, rows: NDArray[np.intp]) -> FloatArray | None:
         plan = getattr(self._samples, "plan", self._samples)

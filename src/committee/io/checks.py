@@ -116,7 +116,7 @@ def _check_hazards(state: dict[str, Any], trees: Any) -> None:
 def _check_row_counts(state: dict[str, Any]) -> None:
     """What has an entry for each training row has as many as samples are drawn from."""
     plan = state["_samples"] if is_a(state["_samples"], "SamplePlan") else state["_samples"].plan
-    for name in ("_oob_errors", "_oob_labels", "oob_decision_function_", "oob_prediction_"):
+    for name in ("_oob_errors", "_oob_halves", "_oob_labels", "oob_decision_function_", "oob_prediction_"):
         held = state.get(name)
         outputs = held if isinstance(held, list) else [held]
         known = held is None or all(

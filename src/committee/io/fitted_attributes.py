@@ -33,6 +33,7 @@ ATTRIBUTES: dict[str, str] = {
     "_texts": "TextReader",
     "_method": "text",
     "_oob_errors": "f[*]|f[*,*]",
+    "_oob_halves": "f[*,6]",
     "_oob_labels": "i[*]",
     "_oof_errors": "f[*,*]",
     "_draws": "IsolationSamples",
@@ -222,6 +223,8 @@ def _is_array(value: Any, kind: str, state: dict[str, Any]) -> bool:
 
 
 def _count_axis(axis: str, state: dict[str, Any]) -> int | None:
+    if axis.isdigit():
+        return int(axis)
     if axis in ("columns", "features"):
         schema, n_features = state.get("_schema"), state.get("n_features_in_")
         if axis == "features" and name_state(type(schema)) == "Schema":  # a date is several features

@@ -149,7 +149,7 @@ STATES |= {name: StateClass("committee.ensembles.adaboost." + home, own) for nam
 #: Fitted attributes that predictions do not need; `strip=True` leaves them out. Arenas are stripped likewise.
 _TRAINING_ONLY = frozenset(
     {"oob_decision_function_", "oob_prediction_", "oob_trace_", "oof_decision_function_", "oof_prediction_"}
-    | {"_importances", "_gains", "_oob_labels", "_shapes"}
+    | {"_importances", "_gains", "_oob_halves", "_oob_labels", "_shapes"}
 )
 
 _NAMES = {(entry.home, entry.name): name for name, entry in STATES.items()}

@@ -117,6 +117,7 @@ _OPTIONAL = (
     "oob_decision_function_",
     "oob_prediction_",
     "feature_names_in_",
+    "_oob_halves",
     "_oob_labels",
 )
 """Fitted attributes that not every fit has."""

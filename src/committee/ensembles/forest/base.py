@@ -68,6 +68,7 @@ _OPTIONAL = (
     "_calibration",
     "_leaf_record",
     "_oob_errors",
+    "_oob_halves",
     "_oob_labels",
 )
 """Fitted attributes that exist for some parameters only: a new fit removes those of the last one."""

@@ -36,6 +36,7 @@ _STALE = (
     "_calibration",
     "_leaf_record",
     "_oob_errors",
+    "_oob_halves",
     "_oob_labels",
 )
 
