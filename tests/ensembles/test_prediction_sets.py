@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 
 import committee
 from committee import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
@@ -22,6 +24,7 @@ MAKERS = [
     lambda seed: RandomForestClassifier(40, oob_score=True, random_state=seed),
     lambda seed: BaggingClassifier(n_estimators=30, oob_score=True, random_state=seed),
 ]
+FAMILIES = [RandomForestClassifier, BaggingClassifier, partial(BaggingClassifier, GaussianNB(), max_features=0.5)]
 
 
 def draw(seed: int, n_rows: int = 900) -> tuple[Any, Any]:
@@ -54,7 +57,7 @@ def average_halves(model: Any, X: Any, start: int, n_members: int) -> tuple[Any,
 
 
 @pytest.mark.parametrize("n_members", [3, 12, 40])
-@pytest.mark.parametrize("family", [RandomForestClassifier, BaggingClassifier])
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
 def test_halves_are_those_of_every_second_group_of_members(family: Any, n_members: int) -> None:
     X, y = draw(3, 150)

@@ -222,6 +222,7 @@ def test_parts_must_fit_together(whole, tmp_path):
     [
         (committee.RandomForestRegressor, "oob_prediction_"),
         (committee.RandomForestClassifier, "oob_decision_function_"),
+        (committee.RandomForestClassifier, "_oob_halves"),
         (committee.BaggingRegressor, "oob_prediction_"),
         (committee.RandomForestRegressor, "_oob_errors"),
     ],
@@ -234,6 +235,14 @@ def test_out_of_bag_arrays_must_have_an_entry_for_each_row(cls, name, tmp_path):
     setattr(model, name, getattr(model, name)[:-1].copy())
     committee.save(model, tmp_path / "model")
     with pytest.raises(ModelFileError, match=f"{name} must have an entry for each row"):
+        committee.load(tmp_path / "model")
+
+
+def test_halves_of_out_of_bag_votes_have_their_columns(tmp_path):
+    model = fit_model(make_model(committee.RandomForestClassifier, thorough=True))
+    model._oob_halves = model._oob_halves[:, :4].copy()
+    committee.save(model, tmp_path / "model")
+    with pytest.raises(ModelFileError, match="_oob_halves of RandomForestClassifier must be of the kind"):
         committee.load(tmp_path / "model")
 
 

@@ -77,7 +77,7 @@ def extrapolate_scores(
     shares = np.zeros(len(scores))
     votes, repeated = half_votes[trusted], counts[trusted]
     own = 1.0 / votes.sum(axis=1)
-    # All members are out of bag for no row that has a rank; rounding must not turn the sign.
+    # A row that is out of bag for all members has c = 0.
     reach = np.maximum(own - 1.0 / n_members, 0.0) / ((1.0 / votes).mean(axis=1) - own)
     shares[trusted] = repeated * reach * (1.0 - _FEW_VOTES / fewest[trusted])
     used = shares > 0.0
@@ -120,8 +120,8 @@ def find_class_sets(
         return np.ones(probabilities.shape, dtype=bool)
     order = np.argsort(own_scores, kind="stable")
     reached = np.cumsum(np.ones(len(order)) if repeats is None else repeats[order]) >= rank * (1.0 - _ROUNDING)
-    missed = np.flatnonzero(~reached)
-    limit = float(own_scores[order][missed[-1] + 1 if len(missed) else 0])
+    at = len(order) - int(reached[::-1].argmin()) if not reached.all() else 0  # after the last that is not reached
+    limit = float(own_scores[order[min(at, len(order) - 1)]])
     return score_classes(probabilities, method) <= limit + _ROUNDING
 
 
