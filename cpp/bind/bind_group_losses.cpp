@@ -128,42 +128,7 @@ nb::tuple find_level_gradients(const LogisticLevels& levels, const Vector<double
                         own_array<double>(std::move(hessians)));
 }
 
-}  // namespace
-
-}  // namespace committee
-
-void bind_group_losses(nanobind::module_& m) {
-  using namespace committee;
-  nb::class_<GroupLoss>(m, "GroupLoss",
-                        "A loss whose gradient of a row depends on the scores of other rows.")
-      .def_prop_ro("n_rows", &GroupLoss::n_rows)
-      .def_prop_ro("n_scores", &GroupLoss::n_scores, "Scores of a row.")
-      .def(
-          "find_gradients", &find_group_gradients, nb::arg("scores"), nb::arg("n_jobs") = 0,
-          nb::sig("def find_gradients(self, scores: " COMMITTEE_NDARRAY(
-              float64) ", n_jobs: int = 0) -> tuple[" COMMITTEE_NDARRAY(float64) ","
-                                                                                 " " COMMITTEE_NDARRAY(
-                                                                                     float64) "]"),
-          "Gradients and hessians of all rows, two arrays (n_rows, n_scores) in Fortran order.")
-      .def(
-          "measure",
-          [](const GroupLoss& loss, const GroupScores& scores, int n_jobs) {
-            const double* given = check_group_scores(loss, scores);
-            const nb::gil_scoped_release released;
-            return loss.measure(given, choose_group_threads(loss, n_jobs));
-          },
-          nb::arg("scores"), nb::arg("n_jobs") = 0, "The loss of all rows.");
-  m.def("make_rank_loss", &make_bound_rank_loss, nb::arg("name"), nb::arg("rows"),
-        nb::arg("offsets"), nb::arg("labels"), nb::arg("gains"), nb::arg("weights"),
-        nb::arg("sigmoid"), nb::arg("truncation_level"), nb::arg("normalize"),
-        "The loss 'lambdarank', 'pairwise' or 'listwise' of queries: query q has the rows\n"
-        "rows[offsets[q] : offsets[q + 1]]; labels and gains are of all rows, weights of the\n"
-        "queries (empty: all one).");
-  m.def("make_distribution_loss", &make_bound_distribution_loss, nb::arg("name"), nb::arg("target"),
-        nb::arg("weights"),
-        "The loss 'normal', 'lognormal' or 'negative_binomial' of rows with two scores, location "
-        "and\n"
-        "logarithm of the spread; weights are of the rows (empty: all one).");
+void bind_levels(nb::module_& m) {
   nb::class_<LogisticLevels>(m, "LogisticLevels",
                              "Rows of ordered levels behind a score with logistic noise.")
       .def(
@@ -200,4 +165,43 @@ void bind_group_losses(nanobind::module_& m) {
                                                                     "" COMMITTEE_NDARRAY(float64) ", " COMMITTEE_NDARRAY(
                                                                         float64) "]"),
            "Gradients and hessians of the rows by their scores.");
+}
+
+}  // namespace
+
+}  // namespace committee
+
+void bind_group_losses(nanobind::module_& m) {
+  using namespace committee;
+  nb::class_<GroupLoss>(m, "GroupLoss",
+                        "A loss whose gradient of a row depends on the scores of other rows.")
+      .def_prop_ro("n_rows", &GroupLoss::n_rows)
+      .def_prop_ro("n_scores", &GroupLoss::n_scores, "Scores of a row.")
+      .def(
+          "find_gradients", &find_group_gradients, nb::arg("scores"), nb::arg("n_jobs") = 0,
+          nb::sig("def find_gradients(self, scores: " COMMITTEE_NDARRAY(
+              float64) ", n_jobs: int = 0) -> tuple[" COMMITTEE_NDARRAY(float64) ","
+                                                                                 " " COMMITTEE_NDARRAY(
+                                                                                     float64) "]"),
+          "Gradients and hessians of all rows, two arrays (n_rows, n_scores) in Fortran order.")
+      .def(
+          "measure",
+          [](const GroupLoss& loss, const GroupScores& scores, int n_jobs) {
+            const double* given = check_group_scores(loss, scores);
+            const nb::gil_scoped_release released;
+            return loss.measure(given, choose_group_threads(loss, n_jobs));
+          },
+          nb::arg("scores"), nb::arg("n_jobs") = 0, "The loss of all rows.");
+  m.def("make_rank_loss", &make_bound_rank_loss, nb::arg("name"), nb::arg("rows"),
+        nb::arg("offsets"), nb::arg("labels"), nb::arg("gains"), nb::arg("weights"),
+        nb::arg("sigmoid"), nb::arg("truncation_level"), nb::arg("normalize"),
+        "The loss 'lambdarank', 'pairwise' or 'listwise' of queries: query q has the rows\n"
+        "rows[offsets[q] : offsets[q + 1]]; labels and gains are of all rows, weights of the\n"
+        "queries (empty: all one).");
+  m.def("make_distribution_loss", &make_bound_distribution_loss, nb::arg("name"), nb::arg("target"),
+        nb::arg("weights"),
+        "The loss 'normal', 'lognormal' or 'negative_binomial' of rows with two scores, location "
+        "and\n"
+        "logarithm of the spread; weights are of the rows (empty: all one).");
+  bind_levels(m);
 }

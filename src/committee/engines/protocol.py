@@ -92,6 +92,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def LogisticLevels(self) -> type[_core.LogisticLevels]:
+        """Rows of ordered levels behind a score with logistic noise."""
+        ...
+
+    @property
     def AdditiveBoosting(self) -> type[_core.AdditiveBoosting]:
         """The state of an additive model between cycles."""
         ...

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from committee import _core
+from committee.engines import get_engine
 from committee.engines.exact_sums import sum_over_rows
 from committee.ensembles.boosting.ordinal_link import CUMULATIVE_LINKS, find_distances
 from committee.losses import apply_exp
@@ -58,7 +58,7 @@ def make_level_rows(link: str, levels: NDArray[np.intp], weights: FloatArray | N
     """
     if link == "logit":
         own = np.empty(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-        return _core.LogisticLevels(levels.astype(np.uint32), own, n_levels)
+        return get_engine().LogisticLevels(levels.astype(np.uint32), own, n_levels)
     return LinkedRows(link, levels, weights, n_levels)
 
 
@@ -83,7 +83,7 @@ class _Evaluated(NamedTuple):
 
 
 class LinkedRows:
-    """Rows with any cumulative link, by its logarithms and their slopes.
+    """Rows with any cumulative link, by its logarithms and their derivatives.
 
     Parameters
     ----------
