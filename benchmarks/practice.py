@@ -102,7 +102,8 @@ def list_claims(cases: list[Case]) -> list[Claim]:
     claims = []
     for case in (c for c in cases if c.name in (LEVELS, WINES)):
         claims += [
-            Claim(f"{case.name}, fit, times faster than LightGBM", compare_best(case.name, plain), 1.0),
+            Claim(f"{case.name}, fit, times faster than LightGBM's classes", compare_best(case.name, plain[:1]), 1.0),
+            Claim(f"{case.name}, fit, times faster than LightGBM's values", compare_best(case.name, plain[1:])),
             Claim(f"{case.name}, QWK less LightGBM's better one", subtract(case.name, plain, "QWK"), -0.01, unit=""),
             Claim(
                 f"{case.name}, log-loss less that of LightGBM's classes",
