@@ -142,6 +142,17 @@ def test_far_scores_stay_finite(link: str) -> None:
         assert np.isfinite(part).all()
 
 
+def test_levels_of_next_to_no_weight_keep_a_place() -> None:
+    """Their thresholds begin where a double cannot tell them apart."""
+    labels, scores = np.array([0, 0, 1, 2, 2]), np.linspace(-1.0, 1.0, 5)[:, None]
+    bound = bind("logit", labels, np.array([1e18, 1e18, 1.0, 1e18, 1e18]), n_levels=3)
+    thresholds = bound.fit_thresholds(scores)
+    assert thresholds[0] < thresholds[1]
+    assert thresholds[1] - thresholds[0] < 1e-6
+    for part in (*bound.find_gradients(scores, 1), bound.measure(scores, 1)):
+        assert np.isfinite(part).all()
+
+
 @every_link
 def test_levels_without_rows_have_probability_zero(link: str) -> None:
     labels, scores = np.array([1, 1, 3, 3, 3, 1, 3]), np.linspace(-1.0, 1.0, 7)[:, None]

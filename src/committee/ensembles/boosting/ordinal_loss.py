@@ -32,6 +32,8 @@ _SMALL_STEP = 1e-8
 """A Newton step below this is the last: the next one would be of the size of its square."""
 _GRID = 2.0**36
 """Thresholds are whole multiples of its inverse, so that they do not depend on where their search began."""
+_LEAST_GAP, _WIDER_GAP = 2.0**-60, 2.0**-40
+"""Of neighbouring thresholds: whose inverse may be squared, and from which on a search widens or narrows it."""
 _LEAST_HESSIAN = 1e-16
 _LEAST_SHARE, _FURTHEST_SCORE = 1e-15, 1e150
 _LEAST_PROBABILITY = 1e-300
@@ -158,27 +160,29 @@ class BoundOrdinalLoss:
         center = float(np.median(scores))
         begun = self._thresholds + (center - self._center)
         thresholds = begun + self._moved
-        if not (np.diff(thresholds) > 0.0).all():
-            thresholds = begun
+        if not _ascend(thresholds):
+            thresholds = _set_apart(begun)
         terms = self._rows.sum_terms(scores, thresholds, self._n_jobs)
         for _ in range(_STEPS):
             step = self._find_step(terms)
             if np.abs(step).max() < _SMALL_STEP:
                 moved = thresholds + step
-                thresholds = moved if (np.diff(moved) > 0.0).all() else thresholds
+                thresholds = moved if _ascend(moved) else thresholds
                 break
             taken = self._shorten(scores, thresholds, step, terms[0])
             if taken is None:
                 break
             thresholds, terms = taken
         rounded = np.round(thresholds * _GRID) / _GRID
-        thresholds = rounded if (np.diff(rounded) > 0.0).all() else thresholds
+        thresholds = rounded if _ascend(rounded) else thresholds
         self._center, self._moved = center, thresholds - begun
         return thresholds
 
     def _find_step(self, terms: ThresholdTerms) -> FloatArray:
         _, gradient, diagonal, beside = terms
         hessian = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+        if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
+            return np.zeros(len(gradient))  # weights so large that sums are no numbers
         ridge = np.finfo(np.float64).eps * max(float(np.trace(hessian)), np.finfo(np.float64).tiny)
         step = np.asarray(-np.linalg.solve(hessian + ridge * np.eye(len(hessian)), gradient), dtype=np.float64)
         return step / max(1.0, float(np.abs(step).max()) / _LARGEST_STEP)
@@ -189,13 +193,28 @@ class BoundOrdinalLoss:
         """The step, halved until it keeps the order and lowers the loss, and what is there; else no step."""
         for _ in range(_HALVINGS):
             moved = thresholds + step
-            if (np.diff(moved) > 0.0).all():
+            if _ascend(moved):
                 terms = self._rows.sum_terms(scores, moved, self._n_jobs)
                 # Near the least loss its rounding hides what a step gains.
                 if terms[0] < loss or np.abs(step).max() < _NEAR:
                     return moved, terms
             step = step / 2.0
         return None
+
+
+def _ascend(thresholds: FloatArray) -> bool:
+    return bool((np.diff(thresholds) > _LEAST_GAP).all())
+
+
+def _set_apart(thresholds: FloatArray) -> FloatArray:
+    """Thresholds that ascend: those that do not are put behind the one before."""
+    if _ascend(thresholds):
+        return thresholds
+    least = max(_WIDER_GAP, 4.0 * float(np.spacing(np.abs(thresholds).max())))
+    apart = thresholds.copy()
+    for k in range(1, len(apart)):
+        apart[k] = max(apart[k], apart[k - 1] + least)
+    return apart
 
 
 def _average(values: FloatArray, weights: FloatArray | None) -> float:
