@@ -134,7 +134,9 @@ void bind_levels(nb::module_& m) {
       .def(
           "__init__",
           [](LogisticLevels* self, const Vector<u32>& levels, const Vector<double>& weights,
-             u32 n_levels) { new (self) LogisticLevels(*make_levels(levels, weights, n_levels)); },
+             u32 n_levels) {
+            new (self) LogisticLevels(std::move(*make_levels(levels, weights, n_levels)));
+          },
           nb::arg("levels"), nb::arg("weights"), nb::arg("n_levels"))
       .def(
           "sum_losses",

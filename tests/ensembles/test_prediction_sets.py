@@ -165,6 +165,10 @@ def test_own_scores_are_those_among_all_classes() -> None:
         np.testing.assert_array_equal(
             score_own_classes(shares, labels, method), score_classes(shares, method)[np.arange(200), labels]
         )
+    rows = [(row.tolist(), row[label]) for row, label in zip(shares, labels, strict=True)]
+    wanted = [sum(p for p in row if p > own) + 0.5 * sum(p for p in row if p == own) for row, own in rows]
+    np.testing.assert_allclose(score_own_classes(shares, labels, "aps"), wanted, rtol=1e-12)
+    np.testing.assert_array_equal(score_own_classes(shares, labels, "lac"), [1.0 - own for _, own in rows])
 
 
 def test_scores_rank_classes_by_probability_and_ties_are_equal() -> None:

@@ -33,13 +33,9 @@ def score_classes(probabilities: FloatArray, method: SetMethod) -> FloatArray:
     >>> score_classes(np.array([[0.5, 0.25, 0.25]]), "aps")
     array([[0.25, 0.75, 0.75]])
     """
-    if method == "lac":
-        return 1.0 - probabilities
-    others = probabilities[:, None, :]
-    larger = np.where(others > probabilities[:, :, None], others, 0.0).sum(axis=2)
-    tied = np.where(others == probabilities[:, :, None], others, 0.0).sum(axis=2)
-    scores: FloatArray = larger + 0.5 * tied
-    return scores
+    rows, n_classes = probabilities.shape
+    columns = [score_own_classes(probabilities, np.full(rows, k, np.int32), method) for k in range(n_classes)]
+    return np.column_stack(columns)
 
 
 def score_own_classes(probabilities: FloatArray, labels: NDArray[np.int32], method: SetMethod) -> FloatArray:
