@@ -10,7 +10,8 @@ concordance and its standard error over the tables.
 scikit-survival needs other versions of packages than this library's environment may have: `--peer-python` names the
 interpreter of an environment that has it; without, its cases are left out, and the page says so. Its times grow faster
 than the rows: `--leave-out "50000/boosting, Cox/scikit-survival"` leaves out a fit, and the page says so too. `--rows`
-and `--trees` give other sizes. `--outcomes FILE` keeps what each fit gave; fits that the file has are not repeated.
+and `--trees` give other sizes. `--outcomes FOLDER` keeps what each fit gave; fits that the folder has are not repeated.
+`--lanes` is the number of tables at a time, each on a core of its own.
 """
 
 from __future__ import annotations
@@ -150,27 +151,29 @@ def _fit_scikit_survival(case: str, rows: dict[str, np.ndarray], sizes: Sizes) -
 
 
 class Outcomes:
-    """What fits gave, in a file if there is one."""
+    """What fits gave, a file each in a folder if there is one: cases side by side do not write over one another."""
 
-    def __init__(self, file: Path | None) -> None:
-        self.file = file
-        self.found = json.loads(file.read_text(encoding="utf-8")) if file is not None and file.exists() else {}
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
 
     def find(self, sizes: Sizes, case: str, who: str) -> dict[str, Any] | None:
         """What a fit gave before, if there was one."""
-        found: dict[str, Any] | None = self.found.get(self._name(sizes, case, who))
+        file = self._name(sizes, case, who)
+        if file is None or not file.exists():
+            return None
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return found
 
     def keep(self, sizes: Sizes, case: str, who: str, outcome: dict[str, Any] | None) -> None:
         """Write down what a fit gave."""
-        if outcome is not None:
-            self.found[self._name(sizes, case, who)] = outcome
-        if self.file is not None:
-            self.file.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+        file = self._name(sizes, case, who)
+        if file is not None and outcome is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(outcome, indent=1), encoding="utf-8")
 
-    @staticmethod
-    def _name(sizes: Sizes, case: str, who: str) -> str:
-        return f"{'/'.join(str(size) for size in vars(sizes).values())}/{case}/{who}"
+    def _name(self, sizes: Sizes, case: str, who: str) -> Path | None:
+        words = [*map(str, vars(sizes).values()), case, who]
+        return None if self.folder is None else self.folder / f"{'_'.join(words)}.json"
 
 
 def run_case(case: str, contender: str, folder: Path, sizes: Sizes, peer_python: str | None) -> dict[str, Any] | None:
@@ -267,6 +270,8 @@ def render(outcomes: dict[str, dict[str, dict[str, Any] | None]], sizes: Sizes) 
 
 
 def main(words: list[str] | None = None) -> None:
+    from benchmarks.lanes import add_lanes, run_in_lanes, show_lanes
+
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny data: a smoke test")
     parser.add_argument("--rows", type=int, nargs="+", default=N_ROWS, help="rows to learn from: a section each")
@@ -274,7 +279,8 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=5, help="drawn tables of each number of rows")
     parser.add_argument("--peer-python", help="Python of an environment with scikit-survival")
     parser.add_argument("--leave-out", nargs="+", default=[], help="fits as ROWS/MODEL/LIBRARY")
-    parser.add_argument("--outcomes", type=Path, help="file of outcomes: fits that it has are not repeated")
+    parser.add_argument("--outcomes", type=Path, help="folder of outcomes: fits that it has are not repeated")
+    add_lanes(parser)
     parser.add_argument("--out", type=Path, help="folder of the page (benchmarks/results; none with --quick)")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -288,12 +294,18 @@ def main(words: list[str] | None = None) -> None:
     given = {} if arguments.trees is None else {"n_trees": arguments.trees}
     chosen = [QUICK] if arguments.quick else [Sizes(n_rows, **given) for n_rows in arguments.rows]
     machine = f"{show_machine()}, {show_peer(arguments.peer_python, SCIKIT_SURVIVAL)}; load before the run "
-    page = f"# Survival models\n\n{machine}{measure_load():.2f}. Made by `python benchmarks/survival.py`, one thread.\n"
-    outcomes = Outcomes(arguments.outcomes)
-    for sizes in chosen:
-        draws = [replace(sizes, draw=draw) for draw in range(1 if arguments.quick else arguments.draws)]
-        found = [run_suite(own, arguments.peer_python, arguments.leave_out, outcomes) for own in draws]
-        page += "\n" + render(join_draws(found), sizes)
+    page = f"# Survival models\n\n{machine}{measure_load():.2f}. Made by `python benchmarks/survival.py`, one thread."
+    page += f" {show_lanes(arguments.lanes, 1)}\n"
+    n_draws = 1 if arguments.quick else arguments.draws
+    given_to_all = arguments.peer_python, arguments.leave_out, Outcomes(arguments.outcomes)
+    # The large tables take longest: they come first.
+    tables = sorted(
+        ((k, draw) for k in range(len(chosen)) for draw in range(n_draws)), key=lambda t: -chosen[t[0]].n_rows
+    )
+    calls = [(replace(chosen[k], draw=draw), *given_to_all) for k, draw in tables]
+    found = dict(zip(tables, run_in_lanes(run_suite, calls, arguments.lanes, 1), strict=True))
+    for k, sizes in enumerate(chosen):
+        page += "\n" + render(join_draws([found[k, draw] for draw in range(n_draws)]), sizes)
     folder = arguments.out or (None if arguments.quick else RESULTS)
     if folder is not None:
         (folder / "survival.md").write_text(page, encoding="utf-8")

@@ -59,11 +59,14 @@ def test_tables_are_joined_with_the_error_of_the_difference() -> None:
     assert join_draws([make(0.7, None)])["forest"][SCIKIT_SURVIVAL] is None
 
 
-def test_fits_are_left_out_or_taken_from_a_file(tmp_path: Path) -> None:
-    file, known = tmp_path / "outcomes.json", {"seconds": 1.5, "concordance": 0.75}
+def test_fits_are_left_out_or_taken_from_a_folder(tmp_path: Path) -> None:
+    folder, known = tmp_path / "outcomes", {"seconds": 1.5, "concordance": 0.75}
     every = [(case, who) for case, contenders in CASES.items() for who in contenders]
-    Outcomes(file).keep(QUICK, "forest", OURS, known)
+    Outcomes(folder).keep(QUICK, "forest", OURS, known)
     left_out = [f"{QUICK.n_rows}/{case}/{who}" for case, who in every]
-    found = run_suite(QUICK, None, left_out, Outcomes(file))
+    found = run_suite(QUICK, None, left_out, Outcomes(folder))
     assert found["forest"][OURS] == known
     assert found["boosting, Cox"] == dict.fromkeys((OURS, XGBOOST, SCIKIT_SURVIVAL))
+    assert [file.name for file in folder.iterdir()] == [
+        f"{'_'.join(map(str, vars(QUICK).values()))}_forest_{OURS}.json"
+    ]
