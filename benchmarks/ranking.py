@@ -47,7 +47,7 @@ class Sizes:
     n_estimators: int = 100
     n_leaves: int = 31
     repeats: int = 2
-    rounds: int = 2
+    rounds: int = 1
     n_draws: int = 5
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.lanes import add_lanes, run_in_lanes
 from benchmarks.machine import QUIET, describe_machine, measure_load, name_processor
 from benchmarks.measure import Outcome, run_in_turns
 from benchmarks.report import RESULTS, Case, Claim, Report
@@ -20,6 +21,7 @@ def list_options(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--busy", action="store_true", help="measure even if the machine is not idle")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="cases whose name contains WORD")
     parser.add_argument("--out", type=Path, help="folder of the report (benchmarks/results; none with --quick, --only)")
+    add_lanes(parser)
     return parser
 
 
@@ -41,6 +43,20 @@ def run_cases(cases: list[Case], turns: int | Callable[[Case], int], quick: bool
     return {case.name: found[case.name] for case in cases}
 
 
+def run_side_by_side(
+    cases: list[Case], turns: int | Callable[[Case], int], quick: bool, n_lanes: int
+) -> dict[str, dict[str, Outcome]]:
+    """Outcomes of cases in lanes; the contenders of a case have the same cores, one after the other."""
+    if n_lanes == 1:
+        return run_cases(cases, turns, quick)
+    threads = max(job.threads for case in cases for job in case.jobs.values())
+    calls = [([case], turns(case) if callable(turns) else turns, quick) for case in cases]
+    found: dict[str, dict[str, Outcome]] = {}
+    for own in run_in_lanes(run_cases, calls, n_lanes, threads):
+        found |= own
+    return found
+
+
 def run_suite(
     name: str,
     arguments: argparse.Namespace,
@@ -59,8 +75,9 @@ def run_suite(
         raise SystemExit(f"other processes use {load:.0%} of the machine; wait, or pass --busy to measure anyway")
     words = arguments.only
     chosen = [case for case in cases if not words or any(word in case.name for word in words)]
-    outcomes = run_cases(chosen, turns, arguments.quick)
-    report = make_report(name, describe_machine(), load, arguments.quick, chosen, outcomes, [] if words else claims)
+    outcomes = run_side_by_side(chosen, turns, arguments.quick, arguments.lanes)
+    machine = describe_machine() | ({"cases at a time": str(arguments.lanes)} if arguments.lanes > 1 else {})
+    report = make_report(name, machine, load, arguments.quick, chosen, outcomes, [] if words else claims)
     folder = arguments.out or (None if arguments.quick or words else RESULTS)
     if folder is not None:
         report.write(folder, f"{name}_{name_processor()}")

@@ -9,6 +9,10 @@ import pytest
 
 from benchmarks.lanes import run_in_lanes, show_lanes, split_cores
 from benchmarks.machine import list_cores, show_peer
+from benchmarks.measure import Job
+from benchmarks.ranking import Sizes
+from benchmarks.report import OURS, Case
+from benchmarks.suite import run_side_by_side
 
 
 def find_cores(number: int) -> tuple[int, tuple[int, ...]]:
@@ -43,3 +47,18 @@ def test_a_page_says_how_its_cases_ran() -> None:
 def test_peers_have_a_version() -> None:
     assert show_peer(sys.executable, "pytest") == f"pytest {pytest.__version__}"
     assert show_peer(None, "ngboost") == "ngboost absent"
+
+
+@pytest.mark.skipif(len(list_cores()) < 2, reason="two lanes need two cores")
+def test_cases_of_a_suite_run_in_lanes() -> None:
+    sizes = vars(Sizes(n_queries=20, n_scored=10, n_estimators=2, n_leaves=4, repeats=1, n_draws=1))
+
+    def make_case(loss: str) -> Case:
+        job = Job("benchmarks.ranking:fit_ranker", {"contender": OURS, "loss": loss, "sizes": sizes, "threads": 1})
+        return Case(loss, {OURS: job})
+
+    cases = [make_case(loss) for loss in ("pairwise", "listwise")]
+    found = run_side_by_side(cases, lambda case: 1, True, 2)
+    assert list(found) == ["pairwise", "listwise"]
+    alone = run_side_by_side(cases, 1, True, 1)
+    assert [own[OURS]["score"] for own in found.values()] == [own[OURS]["score"] for own in alone.values()]
