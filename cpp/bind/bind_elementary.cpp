@@ -1,4 +1,5 @@
-// Logarithms and exponentials of arrays of any shape; products of rows; selection of members.
+// Logarithms, exponentials and gamma functions of arrays of any shape; products of rows; selection
+// of members.
 #include "arrays.hpp"
 #include "committee/elementary.hpp"
 #include "committee/greedy_selection.hpp"
@@ -61,6 +62,10 @@ void bind_elementary(nb::module_& m) {
         nb::sig("def find_exponentials(exponents: " COMMITTEE_NDARRAY(
             float64) ") -> " COMMITTEE_NDARRAY(float64)),
         "Powers of e, to the same bits on every platform.");
+  m.def("find_log_gammas", &map_numbers<find_log_gammas>, "values"_a,
+        nb::sig("def find_log_gammas(values: " COMMITTEE_NDARRAY(float64) ") -> " COMMITTEE_NDARRAY(
+            float64)),
+        "Logarithms of the gamma function, to the same bits on every platform.");
   // In this order: other arrays are converted to doubles.
   m.def("multiply_rows", &bind_products<float>, "rows"_a, "others"_a.noconvert(),
         nb::sig("def multiply_rows(rows: " COMMITTEE_NDARRAY(

@@ -29,6 +29,7 @@ __all__ = [
     "apply_expm1",
     "apply_log",
     "apply_log1p",
+    "apply_log_gamma",
     "apply_sigmoid",
     "apply_softmax",
     "apply_softplus",
@@ -336,6 +337,17 @@ def apply_log(values: FloatArray) -> FloatArray:
     [-inf, 0.0, 0.6931471805599453, inf]
     """
     return _core.find_logs(np.asarray(values, dtype=np.float64))
+
+
+def apply_log_gamma(values: FloatArray) -> FloatArray:
+    """``ln Γ(x)`` of each number above 0, to the same bits on every platform; NaN below.
+
+    Examples
+    --------
+    >>> apply_log_gamma(np.array([0.0, 1.0, 3.0, np.inf])).round(6).tolist()
+    [inf, 0.0, 0.693147, inf]
+    """
+    return _core.find_log_gammas(np.asarray(values, dtype=np.float64))
 
 
 def apply_log1p(values: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from committee import losses
 from tests.naive import elementary
@@ -38,6 +39,15 @@ def test_a_number_alone_has_the_bits_that_it_has_among_others(name: str) -> None
     together = function(np.append(numbers, 1e305))[:-1]
     np.testing.assert_array_equal(together, [float(function(np.asarray(number))) for number in numbers])
     assert function(numbers.reshape(1, -1)).shape == (1, len(numbers))
+
+
+def test_the_logarithm_of_the_gamma_function_is_that_of_scipy() -> None:
+    numbers = np.concatenate([np.geomspace(1e-300, 1e300, 1001), np.linspace(0.01, 30.0, 3001)])
+    wanted = special.gammaln(numbers)
+    # Relative to its size, or to one: it is zero at 1 and at 2.
+    np.testing.assert_allclose(losses.apply_log_gamma(numbers), wanted, rtol=2e-15, atol=2e-14)
+    ends = np.array([0.0, np.inf, -1.5, -np.inf, np.nan])
+    np.testing.assert_array_equal(losses.apply_log_gamma(ends), [np.inf, np.inf, np.nan, np.nan, np.nan])
 
 
 def test_ends_of_the_range() -> None:

@@ -85,6 +85,19 @@ def test_gamma_functions_are_those_of_scipy() -> None:
 
 
 @every_name
+def test_log_likelihoods_are_those_of_scipy(name: Any) -> None:
+    """Those of targets that the distribution does not have, too."""
+    y, scores = draw_scores(name, 400)
+    known = PredictedDistribution.of(name, scores)
+    y[:9] = [0.0, -0.0, -1.0, 0.5, 1.0, 1e6, np.inf, -np.inf, np.nan]
+    frozen = known.to_scipy()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wanted = frozen.logpmf(y) if name == "negative_binomial" else frozen.logpdf(y)
+    wanted[6] = -np.inf  # an infinite count: NaN by SciPy
+    np.testing.assert_allclose(known.find_log_likelihood(y), wanted, rtol=1e-9, atol=1e-9)
+
+
+@every_name
 def test_rows_of_weight_zero_are_absent_and_threads_do_not_matter(name: Any) -> None:
     y, scores = draw_scores(name, 20_000)
     weights = np.random.default_rng(2).integers(0, 3, size=20_000).astype(float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log, pi
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import special, stats
 
 from committee.base import resolve_seed
 from committee.exceptions import DataError
-from committee.losses import apply_exp, apply_expm1, apply_log
+from committee.losses import apply_exp, apply_expm1, apply_log, apply_log1p, apply_log_gamma
 from committee.value_checks import read_coverage, read_doubles, read_levels
 
 if TYPE_CHECKING:
@@ -171,9 +172,25 @@ class PredictedDistribution:
         -------
         ndarray of shape (n_rows,)
         """
-        known, values = self.to_scipy(), self._read_target(y)
-        found = known.logpmf(values) if self.name == "negative_binomial" else known.logpdf(values)
-        return np.asarray(found, dtype=np.float64)
+        values = self._read_target(y)
+        if self.name == "negative_binomial":
+            return self._find_log_probability(values)
+        is_within = values > 0.0 if self.name == "lognormal" else np.ones(len(values), dtype=bool)
+        # The logarithm is normal; its density is that of the target times the target.
+        logs = apply_log(np.where(is_within, values, 1.0)) if self.name == "lognormal" else values
+        z = (logs - self.location) / self.spread
+        found = -0.5 * np.square(z) - apply_log(self.spread) - 0.5 * log(2.0 * pi)
+        if self.name == "lognormal":
+            found -= logs
+        return np.where(is_within, found, np.where(np.isnan(values), np.nan, -np.inf))
+
+    def _find_log_probability(self, counts: FloatArray) -> FloatArray:
+        """With r = 1 / α and s = α μ / (1 + α μ): ln Γ(y + r) - ln Γ(r) - ln Γ(y + 1) + r ln(1 - s) + y ln s."""
+        is_count = (counts >= 0.0) & (counts == np.floor(counts)) & np.isfinite(counts)
+        y, r, odds = np.where(is_count, counts, 0.0), 1.0 / self.spread, self.spread * self.location
+        orders = apply_log_gamma(y + r) - apply_log_gamma(r) - apply_log_gamma(y + 1.0)
+        found = orders - r * apply_log1p(odds) + y * (apply_log(odds) - apply_log1p(odds))
+        return np.where(is_count, found, np.where(np.isnan(counts), np.nan, -np.inf))
 
     def find_crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score of each row, E|Y - y| - E|Y - Y'| / 2: smaller is better [Gneiting2007].
