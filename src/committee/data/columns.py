@@ -29,6 +29,7 @@ __all__ = [
     "Column",
     "encode_levels",
     "find_observed",
+    "read_arrow_matrix",
     "read_arrow_numbers",
     "read_arrow_text",
     "read_lists",
@@ -396,7 +397,26 @@ def read_arrow_numbers(chunked: Any, where: str) -> Column | None:
         return None
     if kind == "bool":
         return Column(where, values=chunked.cast("float64").to_numpy(), neutral=True)
-    return Column(where, values=_as_plain_floats(chunked.to_numpy()))
+    values = chunked.to_numpy()
+    return Column(where, values=values if kind == "float" else values.astype(np.float64, copy=False))
+
+
+def read_arrow_matrix(table: Any) -> AnyArray | None:
+    """A PyArrow table of plain numbers and truth values, at once; None for any other. Null becomes NaN."""
+    kinds = set(map(str, table.schema.types))
+    single = kinds == {"float"}
+    if not (single or kinds <= _PLAIN_ARROW - {"float"}):
+        return None
+    if single or ("double" in kinds and "bool" not in kinds):
+        batches = table.to_batches()
+        # PyArrow casts integers to the float64 beside them, as NumPy does; before version 16 it cannot.
+        if len(batches) == 1 and hasattr(batches[0], "to_tensor"):
+            at_once: AnyArray = batches[0].to_tensor(null_to_nan=True, row_major=False).to_numpy()
+            return at_once
+    matrix = np.empty((table.num_rows, table.num_columns), np.float32 if single else np.float64, order="F")
+    for j, column in enumerate(table.columns):
+        matrix[:, j] = (column.cast("float64") if str(column.type) == "bool" else column).to_numpy()
+    return matrix
 
 
 def read_polars_numbers(series: Any, where: str) -> Column | None:
@@ -407,19 +427,19 @@ def read_polars_numbers(series: Any, where: str) -> Column | None:
         return Column(where, values=series.cast(pl.Float64).to_numpy(), neutral=True)
     if str(series.dtype).lower() not in _PLAIN_POLARS:
         return None
-    return Column(where, values=_as_plain_floats(series.to_numpy()))
+    values = series.to_numpy()
+    # Small integers with nulls come as float32, without them as integers: they are the same column.
+    return Column(where, values=values if series.dtype == pl.Float32 else values.astype(np.float64, copy=False))
 
 
 def read_polars_matrix(frame: Any) -> AnyArray | None:
-    """A Polars frame of float32 or float64 columns alone, at once; None for any other."""
-    import polars as pl
+    """A Polars frame of float32 columns, or of float64 columns beside other plain numbers and truth values, at once.
 
-    kinds = set(frame.dtypes)
-    if kinds != {pl.Float32} and kinds != {pl.Float64}:
+    None for any other; the type of integers alone would depend on what is missing. Null becomes NaN.
+    """
+    kinds = {str(dtype).lower() for dtype in set(frame.dtypes)}
+    plain = "float64" in kinds and kinds <= _PLAIN_POLARS - {"float32"} | {"boolean"}
+    if not (plain or kinds == {"float32"}):
         return None
     matrix: AnyArray = frame.to_numpy(order="fortran")
     return matrix
-
-
-def _as_plain_floats(values: AnyArray) -> AnyArray:
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
