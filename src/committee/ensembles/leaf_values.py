@@ -28,10 +28,10 @@ __all__ = [
 
 def find_leaf_indices(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
     """The leaf that each row ends in, in each tree, as the number of its row in ``trees.values``; in Fortran order."""
-    nodes = np.asfortranarray(apply_trees(trees, rows, n_jobs))
+    nodes = apply_trees(trees, rows, n_jobs, order="F")
     offsets = trees.node_offsets.tolist()
     # A leaf's left child is its number among the leaves of its tree.
-    leaves = np.asarray(trees.nodes["left"], dtype=np.intp)
+    leaves = trees.nodes["left"].astype(np.intp)
     for tree, first in enumerate(trees.leaf_offsets.tolist()[:-1]):
         own = leaves[offsets[tree] : offsets[tree + 1]] + first
         nodes[:, tree] = own.take(nodes[:, tree])

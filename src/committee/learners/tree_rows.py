@@ -139,18 +139,22 @@ def find_leaves(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | No
     return trees.number_depth_first().take(nodes).astype(np.intp)
 
 
-def apply_trees(trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.intp]:
+def apply_trees(
+    trees: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None, order: Literal["C", "F"] = "C"
+) -> NDArray[np.intp]:
     """Node that each row ends in, in each tree, of shape (n_rows, n_trees), in the order of the arena: level by level.
 
-    `find_leaves` gives the numbers that users see.
+    `find_leaves` gives the numbers that users see. Order F has the rows of a tree beside one another.
     """
     jobs = _count_threads(rows, n_jobs)
     if isinstance(rows, np.ndarray):
-        return np.asarray(trees.apply(rows, jobs), dtype=np.intp)
-    if follows_chains(trees, rows):
-        return apply_by_chains(trees, rows, jobs).astype(np.intp)
-    trees, rows = narrow_rows(trees, rows)
-    return _join(trees.apply(block, jobs) for _, block in densify_blocks(rows)).astype(np.intp)
+        nodes = trees.apply(rows, jobs)
+    elif follows_chains(trees, rows):
+        nodes = apply_by_chains(trees, rows, jobs)
+    else:
+        trees, rows = narrow_rows(trees, rows)
+        nodes = _join(trees.apply(block, jobs) for _, block in densify_blocks(rows))
+    return nodes.astype(np.intp, order=order)
 
 
 def label_rows(tree: Trees, rows: FloatMatrix | SparseMatrix, n_jobs: int | None) -> NDArray[np.int64]:

@@ -53,10 +53,11 @@ class LeafSteps(NamedTuple):
         [-1.0, -5.0]
         """
         whole = hessian + self.reg_lambda
-        softened = np.sign(gradient) * np.maximum(np.abs(gradient) - self.reg_alpha, 0.0)
-        steps = np.where(whole > 0.0, -self.rate * softened / np.where(whole > 0.0, whole, 1.0), 0.0)
+        if self.reg_alpha:
+            gradient = np.sign(gradient) * np.maximum(np.abs(gradient) - self.reg_alpha, 0.0)
+        steps = np.divide(-self.rate * gradient, whole, out=np.zeros(whole.shape), where=whole > 0.0)
         largest = self.rate * self.largest_step
-        return np.asarray(np.clip(steps, -largest, largest))
+        return np.minimum(np.maximum(steps, -largest), largest)
 
 
 class BoostingLeafRefit:
@@ -134,13 +135,13 @@ class BoostingLeafRefit:
         trees, n_rows = self.fitted_trees(), rows.shape[0]
         values = target.labels if isinstance(target, ClassTarget) else target.values
         counted = read_refit_weights(sample_weight, n_rows, decay_rate, values.shape)
-        weights = None if sample_weight is None else counted
+        weights = None if sample_weight is None else counted  # None: each row counts as one
         objective = Objective.of_target(self._make_refit_loss(target, weights), target, weights)
         leaves = find_leaf_indices(trees, rows, self.n_jobs)
         offset = self._predict_offset(X)
         start = np.tile(self._baseline, (n_rows, 1))
         scores = np.asfortranarray(start if offset is None else start + offset)
-        found = self._refit_values(trees, leaves, objective, scores, counted, float(decay_rate))
+        found = self._refit_values(trees, leaves, objective, scores, float(decay_rate))
         own = self._refit_attributes(objective, scores, float(decay_rate))
         fitted: Any = copy(self)
         fitted._replace_fitted({"_trees": replace_leaf_values(trees, found), **own}, _STALE)
@@ -186,34 +187,36 @@ class BoostingLeafRefit:
         leaves: NDArray[np.intp],
         objective: Objective,
         scores: FloatArray,
-        weights: FloatArray,
         decay_rate: float,
     ) -> FloatArray:
         """New values of all leaves; the scores are those before the first round, and are changed."""
         values = np.array(trees.values, dtype=np.float64).reshape(-1, trees.width)
         step, n_jobs, steps = self._count_trees_per_round(), resolve_jobs(self.n_jobs), self._find_steps(objective.loss)
-        renewal = _make_renewal(objective)
+        firsts, weights, renewal = trees.leaf_offsets.tolist(), objective.weights, _make_renewal(objective)
         gradients = hessians = np.empty(0)
         for first in range(0, trees.n_trees, step):
-            if renewal is None:
-                gradients, hessians = objective.find_gradients(scores, n_jobs)
-            else:
+            if renewal is not None:
                 renewal.adapt(scores)
+            else:
+                gradients, hessians = objective.find_gradients(scores, n_jobs)
+                if weights is not None:
+                    gradients, hessians = gradients * weights[:, None], hessians * weights[:, None]
             for tree in range(first, first + step):
-                lo, hi = int(trees.leaf_offsets[tree]), int(trees.leaf_offsets[tree + 1])
+                lo, hi = firsts[tree : tree + 2]
                 own, n_leaves = leaves[:, tree] - lo, hi - lo
                 slots = range(scores.shape[1]) if trees.width > 1 else [int(self._slots[tree])]
                 new = np.empty((n_leaves, trees.width))
                 for column, slot in enumerate(slots):
                     if renewal is None:
-                        g, h = (_sum_leaves(own, weights * part[:, slot], n_leaves) for part in (gradients, hessians))
+                        g, h = (_sum_leaves(own, part[:, slot], n_leaves) for part in (gradients, hessians))
                         new[:, column] = steps.find(g, h)
                     else:
                         new[:, column] = steps.rate * renewal.find_values(slot, scores, own, n_leaves, n_jobs)
                 counts = _sum_leaves(own, weights, n_leaves)
-                values[lo:hi] = blend_leaves(values[lo:hi], new, counts, decay_rate)
+                blended = blend_leaves(values[lo:hi], new, counts, decay_rate)
                 for column, slot in enumerate(slots):
-                    scores[:, slot] += values[lo:hi][own, column]
+                    scores[:, slot] += blended[:, column].take(own)
+                values[lo:hi] = blended
         return values
 
     def _find_steps(self, loss: BoostingLoss) -> LeafSteps:
@@ -226,8 +229,9 @@ class BoostingLeafRefit:
         return LeafSteps(float(getattr(self, "learning_rate", 1.0)), penalty, 0.0, largest)
 
 
-def _sum_leaves(leaves: NDArray[np.intp], values: FloatArray, n_leaves: int) -> FloatArray:
-    return np.bincount(leaves, values, minlength=n_leaves).astype(np.float64)
+def _sum_leaves(leaves: NDArray[np.intp], values: FloatArray | None, n_leaves: int) -> FloatArray:
+    """The sums over the rows of each leaf; their numbers without values."""
+    return np.asarray(np.bincount(leaves, values, n_leaves), dtype=np.float64)
 
 
 def _make_renewal(objective: Objective) -> LeafRenewal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class ForestLeafRefit:
             old /= old.sum(axis=1, keepdims=True)
         weights = read_refit_weights(sample_weight, rows.shape[0], decay_rate, target.shape)
         leaves = find_leaf_indices(trees, rows, self.n_jobs)
-        values = _refit_means(old, leaves, target, weights, float(decay_rate))
+        values = _refit_means(old, leaves, trees.leaf_offsets.tolist(), target, weights, float(decay_rate))
         return self._replace_leaves({"_trees": replace_leaf_values(trees, values)})
 
     def _replace_leaves(self, fitted: dict[str, Any]) -> Self:
@@ -115,14 +116,16 @@ class ForestLeafRefit:
 
 
 def _refit_means(
-    old: FloatArray, leaves: Any, target: FloatArray, weights: FloatArray, decay_rate: float
+    old: FloatArray, leaves: Any, firsts: list[int], target: FloatArray, weights: FloatArray, decay_rate: float
 ) -> FloatArray:
-    """Blended means of the target in each leaf."""
+    """Blended means of the target in each leaf; those of a tree begin at its number in `firsts`."""
     if target.shape[1] != old.shape[1]:
         raise DataError(f"y has {target.shape[1]} outputs and the forest {old.shape[1]}; they must be as many.")
-    counts, sums = np.zeros(len(old)), np.zeros_like(old)
-    for own in leaves.T:
-        counts += np.bincount(own, weights, minlength=len(old))
+    counts, sums = np.empty(len(old)), np.empty_like(old)
+    weighted = np.asfortranarray(weights[:, None] * target)
+    for tree, (lo, hi) in enumerate(pairwise(firsts)):
+        own = leaves[:, tree] - lo
+        counts[lo:hi] = np.bincount(own, weights, hi - lo)
         for column in range(old.shape[1]):
-            sums[:, column] += np.bincount(own, weights * target[:, column], minlength=len(old))
+            sums[lo:hi, column] = np.bincount(own, weighted[:, column], hi - lo)
     return blend_leaves(old, sums / np.maximum(counts, np.finfo(np.float64).tiny)[:, None], counts, decay_rate)
