@@ -8,7 +8,7 @@ import pytest
 
 from committee import DecisionTreeRegressor
 from committee.base import CommitteeEstimator
-from committee.data import take_in
+from committee.data import columns, frames, take_in
 from committee.data.intake import take_in_rows
 from committee.exceptions import DataError
 from tests.data.intake_cases import NAN, NUMBERS, TEXT, Stream, assert_same, take
@@ -39,6 +39,17 @@ TEXT_MAKERS: dict[str, Callable[[], Any]] = {
                                                 pa.table({"a": pa.array(TEXT[2:]).dictionary_encode()})]),
     "arrow stream": lambda: Stream(pa.table({"a": TEXT})),
 }  # fmt: skip
+
+FEW_MAKERS: dict[str, Callable[[list[Any]], Any]] = {
+    "pandas": lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype=object)}),
+    "pandas string": lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype="string")}),
+    "pandas arrow": lambda texts: pd.DataFrame({"a": pd.Series(texts, dtype=pd.ArrowDtype(pa.string()))}),
+    "polars": lambda texts: pl.DataFrame({"a": pl.Series(texts, dtype=pl.String)}),
+    "polars categorical": lambda texts: pl.DataFrame({"a": pl.Series(texts, dtype=pl.String).cast(pl.Categorical)}),
+    "pyarrow": lambda texts: pa.table({"a": pa.array(texts, pa.string())}),
+    "pyarrow large": lambda texts: pa.table({"a": pa.array(texts, pa.large_string())}),
+    "pyarrow chunks": lambda texts: pa.table({"a": pa.chunked_array([texts[:1], texts[1:]], pa.string())}),
+}
 
 
 @pytest.mark.parametrize("kind", TEXT_MAKERS)
@@ -137,3 +148,22 @@ def test_a_table_of_codes_is_taken_as_it_is() -> None:
         take_in_rows(CommitteeEstimator(), other, strict)
     halves = take_in(CommitteeEstimator(), X, task="none", categorical_features=[1]).schema
     np.testing.assert_array_equal(take_in_rows(CommitteeEstimator(), X, halves)[:, 1], [2.0, np.nan, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["held", "all missing"])
+@pytest.mark.parametrize("n_rows", [1, 499, 500, 501])
+@pytest.mark.parametrize("kind", FEW_MAKERS)
+def test_few_texts_are_read_as_many_are(kind: str, n_rows: int, missing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one as Python objects, or by the frame's library."""
+    texts = [None] * n_rows if missing else ["b", "ä", None, "a", "", "B", "z\U0001f600", "\uffee"] * 63
+    frame = FEW_MAKERS[kind](texts[:n_rows])
+    read = [frames.read_columns(frame).split_columns()[0]]
+    for most in (0, 1000):
+        monkeypatch.setattr(columns, "_FEW_TEXTS", most)
+        read.append(frames.read_columns(frame).split_columns()[0])
+    for column in read[1:]:
+        assert column.levels is not None
+        assert column.levels.tolist() == read[0].levels.tolist() == sorted({t for t in texts[:n_rows] if t is not None})
+        assert column.codes.tolist() == read[0].codes.tolist()
+        assert column.codes.dtype == np.int64
+        assert (column.plain_text, column.declared, column.where) == (read[0].plain_text, None, "column 'a'")
