@@ -225,6 +225,15 @@ def test_all_forms_of_a_text_column_agree(texts: list[str | None]) -> None:
             assert data.schema.categories[0].tolist() == levels
 
 
+@pytest.mark.parametrize("dtype", [object, "string[python]"])
+def test_texts_that_differ_after_a_nul_are_different_levels(dtype: Any) -> None:
+    texts = ["", "\x00", "a\x00b", "a", None, "a\x00c"] * 200
+    frame = pd.DataFrame({"a": pd.Series(texts, dtype=dtype), "n": np.ones(len(texts))})
+    data = take(frame)
+    assert data.schema.categories[0].tolist() == ["", "\x00", "a", "a\x00b", "a\x00c"]
+    np.testing.assert_array_equal(data.X[:6, 0], [0, 1, 3, 2, NAN, 4])
+
+
 # --- what is noted on the estimator --------------------------------------------------------------------------------
 
 

@@ -339,6 +339,10 @@ def read_pandas_text(series: Any, where: str) -> Column:
     if len(series) <= _FEW_TEXTS and series.dtype != object:
         return _read_few_texts(series.tolist(), where, plain=True)
     codes, uniques = series.factorize()
+    # pandas compares texts up to the first NUL: those that differ beyond it have become one level.
+    values, is_known = series.to_numpy(dtype=object), codes >= 0
+    if not np.array_equal(np.asarray(uniques, dtype=object)[codes[is_known]], values[is_known]):
+        return _read_few_texts(values.tolist(), where, plain=True)
     return replace(encode_levels(uniques.tolist(), codes, where, ordered=False), plain_text=True)
 
 
