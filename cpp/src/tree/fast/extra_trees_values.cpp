@@ -51,7 +51,7 @@ class ValueBlock final : public ExtraTreesValues {
         top.key, {total.word - 1 + n, total.target}, {0, n, false}, top.depth, kNone};
 #if defined(COMMITTEE_AVX512)
     if (may_use(Instructions::avx512)) {
-      call_recompiled([&] { grow<WideCuts<kVectors>>(node); });
+      grow<WideCuts<kVectors>>(node);
       return true;
     }
 #endif
