@@ -250,6 +250,42 @@ def test_forests_of_classes_hold_the_trees_that_are_grown_alone(rules: dict[str,
         assert_trees_grown_alone(case, plan, "gini")
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {},
+        {"max_depth": 6},
+        {"max_depth": 1},
+        {"max_depth": 2},
+        {"min_samples_split": 2500},
+        {"min_samples_leaf": 3},
+        {"max_features": 3},
+        {"ccp_alpha": 2e-3},
+        {"criterion": "friedman_mse"},
+        {"criterion": "poisson"},
+    ],
+    ids=str,
+)
+def test_forests_of_values_by_best_splits_hold_the_trees_that_are_grown_alone(rules: dict[str, Any]) -> None:
+    # In forests subtrees are runs of a list, which is put together with the nodes above them.
+    rng = np.random.default_rng(4)
+    n_rows = 5000  # the nodes of more than 2,048 are above the subtrees
+    X = rng.normal(size=(n_rows, 8))
+    X[:, 1] = 1.0 + rng.integers(0, 9, size=n_rows) * 2.0**-40  # thresholds that no float holds
+    X[:, 2] = rng.random(n_rows) < 0.3
+    values = np.abs(np.round(X[:, [0]] + rng.normal(size=(n_rows, 1)), 1))
+    fold = (np.arange(n_rows) % 5 > 0).astype(float)
+    params = {"criterion": "squared_error", "seed": 2, "shuffle_ties": True, **rules}
+    for missing, weights in ((0.0, None), (0.0, fold), (0.0, 0.5 * fold), (0.01, fold), (0.0, 2.0 * fold + 1.0)):
+        X[rng.random(X.shape) < missing] = np.nan
+        case = Case(X, values=values, weights=weights, params=params)
+        plan = _core.ForestPlan()
+        plan.n_trees = 3
+        is_whole = not np.isnan(X).any() and "ccp_alpha" not in rules and params["criterion"] != "poisson"
+        assert (case.count_nodes(plan)["compact_tree"] > 0) == is_whole
+        assert_trees_grown_alone(case, plan, params["criterion"])
+
+
 def test_blocks_of_rows_give_the_trees_of_the_twin() -> None:
     rng = np.random.default_rng(8)
     X = np.round(rng.normal(size=(560, 6)), 1)

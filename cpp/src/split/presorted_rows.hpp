@@ -81,7 +81,8 @@ class ListScan {
     }
     const double spread = centre_rows();
     const std::size_t n_groups = (n_features_ + kTogether - 1) / kTogether;
-    Four largest[64 / kTogether] = {};
+    Four largest[64 / kTogether];
+    std::fill_n(largest, n_groups, Four{});
     estimate(n_groups, largest);
     float most[64], top = 0.0f;
     std::memcpy(most, largest, n_groups * sizeof(Four));
@@ -124,7 +125,8 @@ class ListScan {
     const std::size_t n_bounds = lists_.n - 1,
                       n_block = ListEstimates::kSums / kTogether / n_groups;
     u64* const sums = lists_.estimates->sums.data();
-    Two left[64] = {};
+    Two left[64];
+    std::fill_n(left, n_groups * kTogether, Two{});
     for (std::size_t begin = 0; begin < n_bounds; begin += n_block) {
       const std::size_t n = std::min(n_block, n_bounds - begin);
       for (std::size_t g = 0; g < n_groups; ++g)
@@ -153,8 +155,9 @@ class ListScan {
       for (std::size_t f = 0; f < kTogether; ++f) {
         sum[f] += std::bit_cast<Two>(rows[RowLists::row(entry[f])]);
         const u32 next = list[f][k + 1];
-        const u64 differs = RowLists::bin(next ^ entry[f]) != 0;
-        sums[k * kTogether + f] = std::bit_cast<u64>(sum[f]) & (u64{0} - differs);
+        // Negative where the bins differ: all bits of a sum, or none.
+        const i64 differs = i64{0xFFFF} - static_cast<i64>(u64{next ^ entry[f]});
+        sums[k * kTogether + f] = std::bit_cast<u64>(sum[f]) & static_cast<u64>(differs >> 63);
         entry[f] = next;
       }
     }

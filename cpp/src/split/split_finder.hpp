@@ -149,7 +149,8 @@ class CriterionFinder final
       const auto score = [this](const Element* left) { return score_boundary(left); };
       if (lists.n <= RowLists::kFewRows)
         return FewRowsScan(lists, total_.data(), score, best_left_.data()).scan(best);
-      ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best);
+      call_recompiled(
+          [&] { ListScan(lists, total_.data(), score, best_left_.data()).scan(varying, best); });
     } else {
       SplitFinder<Accumulator>::scan_lists(lists, varying, best);
     }

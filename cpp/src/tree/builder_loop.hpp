@@ -103,6 +103,7 @@ TreePart TreeBuilder<Accumulator>::grow() {
     n_nodes = std::min<std::size_t>(n_nodes, 2 * params_.max_leaf_nodes);
   part.tree.reserve(n_nodes,
                     Accumulator::kKind == AccumulatorKind::binary ? 2 : accumulator_.cell());
+  if (context_.keeps_numbers()) plan_.input.scratch->numbers.begin(context_.sample.n);
   {
     PooledWorker worker(*this);
     const bool may_defer = plan_.n_threads > 1 && params_.max_leaf_nodes == 0;
@@ -113,8 +114,14 @@ TreePart TreeBuilder<Accumulator>::grow() {
     } else {
       run(std::move(root), part, *worker, may_defer);
     }
+    if (context_.keeps_numbers()) (*worker).search.count(Route::compact_tree, part.tree.size());
   }
   grow_deferred(part);
+  if (context_.keeps_numbers()) {
+    plan_.input.scratch->numbers.join({part.tree, part.moments}, *context_.data.bins);
+    plan_.input.scratch->kept = GrowthScratch::Kept::numbers;
+    part.is_compact = true;
+  }
   return part;
 }
 

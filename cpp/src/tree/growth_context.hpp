@@ -95,6 +95,11 @@ struct GrowthContext {
         return true;
     }
   }
+  // Whether the subtrees of a tree of numbers, which has best splits, go into lists of nodes.
+  bool keeps_numbers() const {
+    if constexpr (!may_take(Route::extra_trees_values)) return false;
+    return takes(Route::compact_tree) && !takes(Route::extra_trees_values);
+  }
   bool takes(Route route) const { return may_take(route) && plan.route.allows(route); }
   bool is_numeric(u32 feature) const { return !(*data.bins)[feature].categorical; }
   NodeNumbers numbers_of(const NodePosition& node) const { return {tree_key, node.key}; }

@@ -9,6 +9,7 @@
 #include "tree/fast/extra_trees_levels.hpp"
 #include "tree/fast/extra_trees_values.hpp"
 #include "tree/fast/multiclass_subtree.hpp"
+#include "tree/fast/value_parts.hpp"
 
 namespace committee {
 
@@ -29,19 +30,22 @@ struct GrowthScratch {
   std::unique_ptr<ExtraTreesValues> values;  // made by the first tree that needs it
   std::unique_ptr<MulticlassSubtree> multiclass;
   ClassTree classes;
+  ValueParts numbers;
   // Which of them has the tree of compact_tree that was grown last.
-  enum class Kept : u8 { extra_trees, values, classes } kept = Kept::extra_trees;
+  enum class Kept : u8 { extra_trees, values, classes, numbers } kept = Kept::extra_trees;
 
   // That tree as an arena.
   Trees compact(const GrowInput& input, const ArenaOptions& options) const {
     const std::vector<ColumnBins>& bins = *input.data->bins;
     if (kept == Kept::values) return values->tree().compact(bins, options);
+    if (kept == Kept::numbers) return numbers.whole().compact(bins, options);
     if (kept == Kept::classes) return classes.compact(bins, options);
     return extra_trees.tree().compact(bins, options);
   }
   // Its importances, once.
   std::vector<double> take_importances(std::size_t n_features) {
     if (kept == Kept::values) return values->tree().summarise(n_features);
+    if (kept == Kept::numbers) return numbers.whole().summarise(n_features);
     return kept == Kept::classes ? classes.importances() : extra_trees.tree().importances();
   }
 };

@@ -33,9 +33,9 @@ constexpr RouteInfo kRouteInfos[] = {
     {"extra_trees_bitmap", "a node is a bitmap over columns of bins, no row moves",
      "extra-trees of two classes with Gini, rows of equal weight, 512 rows or more"},
     {"compact_tree", "the tree stays in one list of nodes until it is in the model",
-     "forests of extra_trees_bitmap, extra_trees_values or multiclass_block without pruning; the "
-     "last "
-     "of them with whole weights and no missing values"},
+     "forests of extra_trees_bitmap, extra_trees_values or multiclass_block, or of values by "
+     "binned best splits, without pruning; classes with whole weights, and the last two without "
+     "missing values"},
     {"sorted_lists",
      "a subtree's rows are sorted once by each feature and partitioned with the node",
      "exact splits over all features, depth-first, lists of 64 MiB at most"},
@@ -231,14 +231,22 @@ void choose_compact(Refusals& r, const GrowthPlan& plan, const SampleFacts& samp
   const GrowthScratch* scratch = plan.input.scratch;
   const bool is_values = r.allows(Route::extra_trees_values);
   const bool is_classes = r.allows(Route::multiclass_block);
-  r.refuse_if(!r.allows(Route::extra_trees_bitmap) && !is_values && !is_classes, kOwn,
-              "none of extra_trees_bitmap, extra_trees_values and multiclass_block is taken");
+  const GrowParams& params = plan.params;
+  const bool is_numbers =
+      r.allows(Route::subtree) && sample.kind == AccumulatorKind::moments &&
+      sample.n_outputs == 1 && !params.exact && !params.random_splits &&
+      (params.criterion == SquaredError::kName || params.criterion == FriedmanMse::kName);
+  r.refuse_if(
+      !r.allows(Route::extra_trees_bitmap) && !is_values && !is_classes && !is_numbers, kOwn,
+      "none of extra_trees_bitmap, extra_trees_values and multiclass_block is taken, and the "
+      "tree is none of values by binned splits of sums of squares");
   r.refuse_if(scratch == nullptr, kOwn, "a single tree is not kept as a list of nodes");
   r.refuse_if(plan.n_threads != 1, kOwn, "several threads grow the tree");
-  r.refuse_if(!is_values && sample.weight_unit != 1.0, kOwn, "weights are not whole numbers");
-  r.refuse_if(is_classes && scratch && !scratch->caches->is_complete, kOwn,
+  r.refuse_if(!is_values && !is_numbers && sample.weight_unit != 1.0, kOwn,
+              "weights are not whole numbers");
+  r.refuse_if((is_classes || is_numbers) && scratch && !scratch->caches->is_complete, kOwn,
               "a column is categorical or has missing values");
-  r.refuse_if(plan.params.ccp_alpha != 0.0, kOwn, "the tree is pruned");
+  r.refuse_if(params.ccp_alpha != 0.0, kOwn, "the tree is pruned");
 }
 
 void choose_extra_trees_values(Refusals& r, const GrowthPlan& plan, const SampleFacts& sample) {
@@ -334,10 +342,12 @@ TableCaches make_caches(const GrowInput& input, const GrowParams& params, int n_
   if (params.random_splits && !params.exact && input.data->groups.size() > 1 &&
       EndsTable::fits(*input.data))
     caches.ends = std::make_unique<EndsTable>(*input.data->bins, n_threads);
-  const bool may_keep = is_on(Route::compact_tree) && is_on(Route::multiclass_block) &&
-                        !params.random_splits && input.data->n_cols <= kMostBlockFeatures &&
-                        !input.data->entries && n_classes.size() == 1 &&
-                        n_classes[0] <= kPackedClasses;
+  const bool is_kept = n_classes.empty()
+                           ? input.target.n_outputs == 1 && !params.exact
+                           : is_on(Route::multiclass_block) && n_classes.size() == 1 &&
+                                 n_classes[0] <= kPackedClasses;
+  const bool may_keep = is_kept && is_on(Route::compact_tree) && !params.random_splits &&
+                        input.data->n_cols <= kMostBlockFeatures && !input.data->entries;
   const bool may_join =
       is_on(Route::trees_together) && caches.ends && n_classes == std::vector<u32>{2};
   caches.is_complete = (may_keep || may_join) && caches.all_numeric && !has_missing(*input.data);

@@ -3,6 +3,7 @@
 #pragma once
 #include <bit>
 
+#include "base/recompiled.hpp"
 #include "split/presorted_rows.hpp"
 #include "tree/node_partition.hpp"
 
@@ -32,6 +33,9 @@ class PresortedRows {
 
  private:
   static constexpr std::size_t kCell = Accumulator::kFixedCell;
+
+  void partition_lists(const u32* from, u32* to, std::size_t n, std::size_t n_left,
+                       u64 varying) const;
 
   const GrowthContext<Accumulator>& context_;
   const std::size_t stride_;
@@ -118,8 +122,19 @@ std::size_t PresortedRows<Accumulator>::partition(const NodePosition& node, cons
     return is_left;
   });
   if (std::max(n_left, n - n_left) <= RowLists::kFewRows) return n_left;
-  const u32* from = entries_[is_second].data() + offset;
-  u32* to = entries_[!is_second].data() + offset;
+  call_recompiled([&] {
+    partition_lists(entries_[is_second].data() + offset, entries_[!is_second].data() + offset, n,
+                    n_left, varying);
+  });
+  is_second = !is_second;
+  return n_left;
+}
+
+// Partitions the list of each feature that may vary by the rows' sides.
+template <class Accumulator>
+void PresortedRows<Accumulator>::partition_lists(const u32* from, u32* to, std::size_t n,
+                                                 std::size_t n_left, u64 varying) const {
+  const u8* sides = sides_.data();
   u32 features[64];
   std::size_t n_features = 0;
   for (u64 rest = varying; rest; rest &= rest - 1)
@@ -145,8 +160,6 @@ std::size_t PresortedRows<Accumulator>::partition(const NodePosition& node, cons
       }
     }
   }
-  is_second = !is_second;
-  return n_left;
 }
 
 }  // namespace committee

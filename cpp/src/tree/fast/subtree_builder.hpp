@@ -63,7 +63,7 @@ class SubtreeBuilder {
   void number_row(std::size_t i, Item& item);
   double find_threshold(const Candidate& best) const;
   void sort_rows(Node& node);
-  void close_leaf(const Node& node, TreePart& part) const;
+  void close_leaf(const Node& node, TreePart& part);
   const u8* records_of(const Node& node) const {
     return node.is_copied ? copied_.data() : context_.block.records;
   }
@@ -337,20 +337,21 @@ void SubtreeBuilder<Accumulator>::sort_rows([[maybe_unused]] Node& node) {
 
 // As NodeWriter::close_leaf, for one output.
 template <class Accumulator>
-void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) const {
-  if (!node.is_copied) return nodes_.close_leaf(node, part);
+void SubtreeBuilder<Accumulator>::close_leaf(const Node& node, TreePart& part) {
+  if (!node.is_copied && !writer_.keeps_numbers()) return nodes_.close_leaf(node, part);
   if constexpr (Accumulator::kKind == AccumulatorKind::moments) {
+    const auto leaf_row = [&](std::size_t i) -> LeafRow {
+      const u32 row = items_[i].row;
+      if (node.is_copied) return copied_leaf_rows_[row];
+      return {context_.plan.input.target.values[row], context_.plan.input.weight(row)};
+    };
     const double offset = context_.sample.targets.offsets[0];
-    const double first = copied_leaf_rows_[items_[node.begin].row].value;
-    LeafMoments moments(first, offset, nodes_.is_poisson());
+    LeafMoments moments(leaf_row(node.begin).value, offset, nodes_.is_poisson());
     for (std::size_t i = node.begin; i < node.end; ++i) {
-      const LeafRow& row = copied_leaf_rows_[items_[i].row];
+      const LeafRow row = leaf_row(i);
       moments.add(row.value, row.weight);
     }
-    part.moments[2 * std::size_t{node.id}] = moments.sum;
-    part.moments[2 * std::size_t{node.id} + 1] = moments.second;
-    part.tree.weight[node.id] = moments.weight;
-    part.tree.values[node.id] = moments.value(node.size());
+    writer_.close_leaf(node, moments, part);
   }
 }
 

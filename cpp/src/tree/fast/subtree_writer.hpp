@@ -3,6 +3,7 @@
 // in blocks have lists of their own, which become the whole tree or are appended to its part.
 #pragma once
 #include "split/threshold.hpp"
+#include "tree/leaf_moments.hpp"
 #include "tree/node_search.hpp"
 #include "tree/node_writer.hpp"
 
@@ -42,12 +43,18 @@ class SubtreeWriter {
   template <class FindThreshold>
   void write_split(u32 id, const Candidate& best, const Element* total, TreePart& part,
                    FindThreshold&& find_threshold);
+  // Fills in a leaf of numbers.
+  void close_leaf(const NodePosition& node, const LeafMoments& moments, TreePart& part);
+  // Whether leaves of numbers must be filled in here.
+  bool keeps_numbers() const { return numbers_ != nullptr; }
   // Finishes the subtree of a node in a block; false: it is a leaf, too large, or a value is
   // missing.
   bool finish_block(BlockNode& node, const SubtreeRows<Item>& rows, const Element* total,
                     TreePart& part);
 
  private:
+  static constexpr bool kIsNumbers =
+      GrowthContext<Accumulator>::may_take(Route::extra_trees_values);
   static constexpr bool kIsClasses =
       Accumulator::kKind == AccumulatorKind::classes && sizeof(Element) == 4;
 
@@ -88,6 +95,7 @@ class SubtreeWriter {
   MulticlassSubtree* multiclass_ = nullptr;
   ClassTree own_classes_;         // of a block
   ClassTree* classes_ = nullptr;  // of the whole tree; null: it is in its part
+  ValueTree* numbers_ = nullptr;  // of all subtrees; the same
 };
 
 template <class Accumulator>
@@ -96,14 +104,20 @@ void SubtreeWriter<Accumulator>::begin(BlockNode& top, TreePart& part) {
   if (context_.extra_trees_rules || context_.multiclass_rules) top.block_rows = top.size();
   if (context_.value_rules) top.block_rows = std::min(top.size(), open_values().most_rows());
   if constexpr (Accumulator::kKind == AccumulatorKind::classes) open_classes(top, part);
-  n_before_ = part.tree.size();
+  if (context_.keeps_numbers()) {
+    ValueParts& parts = context_.plan.input.scratch->numbers;
+    parts.begin_subtree(top.parent, top.is_right);
+    numbers_ = &parts.subtrees();
+  }
+  n_before_ = numbers_ ? numbers_->size() : part.tree.size();
 }
 
 template <class Accumulator>
 void SubtreeWriter<Accumulator>::count(const TreePart& part) {
-  const std::size_t n = part.is_compact ? count_compact() : part.tree.size() - n_before_;
+  const std::size_t n_after = numbers_ ? numbers_->size() : part.tree.size();
+  const std::size_t n = part.is_compact ? count_compact() : n_after - n_before_;
   search_.count(Route::subtree, n);
-  if (classes_) search_.count(Route::compact_tree, n);
+  if (classes_ || numbers_) search_.count(Route::compact_tree, n);
   search_.count(Route::packed_records, context_.packed != 0 ? n : 0);
 }
 
@@ -116,7 +130,32 @@ u32 SubtreeWriter<Accumulator>::add_node(const NodePosition& node, const Element
       return classes_->add_heavy(total, static_cast<u32>(node.size()), node.depth);
     }
   }
+  if constexpr (kIsNumbers) {
+    if (numbers_) {
+      const u32 id = numbers_->add_node(static_cast<u32>(node.size()), node.depth);
+      if (node.is_right && id != n_before_) (*numbers_)[node.parent].right = id;
+      return id;
+    }
+  }
   return nodes_.add_node(node, total, part);
+}
+
+template <class Accumulator>
+void SubtreeWriter<Accumulator>::close_leaf(const NodePosition& node, const LeafMoments& moments,
+                                            TreePart& part) {
+  const double value = moments.value(node.size());
+  if (numbers_) {
+    ValueTree::Node& leaf = (*numbers_)[node.id];
+    leaf.weight = moments.weight;
+    leaf.sum = moments.sum;
+    leaf.second = moments.second;
+    leaf.value = value;
+    return;
+  }
+  part.moments[2 * std::size_t{node.id}] = moments.sum;
+  part.moments[2 * std::size_t{node.id} + 1] = moments.second;
+  part.tree.weight[node.id] = moments.weight;
+  part.tree.values[node.id] = value;
 }
 
 template <class Accumulator>
@@ -130,6 +169,15 @@ void SubtreeWriter<Accumulator>::write_split(u32 id, const Candidate& best,
       const std::span<const u32> left(search_.finder().best_left(), all.size());
       return classes_->split(id, {best.feature, best.bin, best.missing_left},
                              measure_class_decrease(all, left));
+    }
+  }
+  if constexpr (kIsNumbers) {
+    if (numbers_) {
+      ValueTree::Node& node = (*numbers_)[id];
+      node.feature = static_cast<u8>(best.feature);
+      node.bin = static_cast<u8>(best.bin);
+      node.missing_left = best.missing_left;
+      return;
     }
   }
   GrownTree::Split& split = part.tree.splits[id];

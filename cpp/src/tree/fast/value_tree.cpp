@@ -6,6 +6,21 @@
 
 namespace committee {
 
+void ValueTree::begin_joined(const ValueTree& parts, u32 n_more) {
+  begin((parts.n_nodes_ + n_more) / 2 + 1, 0);
+  levels_ = parts.levels_;
+}
+
+void ValueTree::append_nodes(const ValueTree& parts, u32 begin, u32 end) {
+  const u32 shift = n_nodes_ - begin;  // modulo 2^32
+  Node* to = nodes_.data() + n_nodes_;
+  for (u32 id = begin; id < end; ++id, ++to) {
+    *to = parts.nodes_[id];
+    to->right += shift & static_cast<u32>(~mask_leaf(to->right));
+  }
+  n_nodes_ += end - begin;
+}
+
 // As fill_values and measure_importances of finish_tree.cpp, whose order of additions is this one.
 std::vector<double> ValueTree::summarise(std::size_t n_features) {
   weighs_more_ = false;

@@ -1,5 +1,5 @@
-// A tree of numbers as extra-trees of values grow it: depth-first, left before right. Leaves hold
-// the sums over their rows; all else follows from these, as finish_tree has it.
+// A tree of numbers as one list of nodes: depth-first, left before right. Leaves hold the sums over
+// their rows; all else follows from these, as finish_tree has it.
 #pragma once
 #include <algorithm>
 
@@ -39,10 +39,14 @@ class ValueTree {
     node.feature = node.bin = 0;
     node.missing_left = false;
     if (depth >= levels_.size()) [[unlikely]]
-      levels_.push_back(0);
+      levels_.resize(depth + 1);
     ++levels_[depth];
     return n_nodes_++;
   }
+  // Begins a tree that gets all nodes of another one (append_nodes), and so many more (add_node).
+  void begin_joined(const ValueTree& parts, u32 n_more);
+  // Appends some nodes of that tree, a subtree, without a look at their depths.
+  void append_nodes(const ValueTree& parts, u32 begin, u32 end);
   Node& operator[](u32 node) { return nodes_[node]; }
 
   // Of a whole tree: the sums and the impurity of each node. Returns the importances, as GrowResult
