@@ -15,6 +15,7 @@ from benchmarks.report import OURS
 
 LIGHTGBM, SKLEARN, MORD, MAPIE, CREPES = "LightGBM", "scikit-learn", "mord", "MAPIE", "crepes"
 OURS_CLASSES, LIGHTGBM_CLASSES = f"{OURS}, plain classes", f"{LIGHTGBM}, plain classes"
+OURS_SPREAD = f"{OURS}, spread by row"
 LIGHTGBM_ROUNDED = f"{LIGHTGBM}, rounded values"
 OURS_FOLDS, OURS_ANEW, DISTILLED = f"{OURS}, in folds", f"{OURS}, fitted anew", f"{OURS}, distilled"
 N_LEVELS, N_CLASSES, ALPHA, DECAY, RARE = 5, 6, 0.1, 0.5, 0.05
@@ -31,7 +32,7 @@ def draw_signal(n_rows: int, seed: int, drift: float = 0.0) -> Table:
     return X, signal + drift * (X[:, 6] + 1.0) + 0.7 * rng.normal(size=n_rows)
 
 
-def make_gradient_boosting(contender: str, kind: str, rounds: int, threads: int) -> Any:
+def make_gradient_boosting(contender: str, kind: str, rounds: int, threads: int, **more: Any) -> Any:
     """The same leaves and rate in both libraries, and the same rounds but for ordered classes."""
     common: dict[str, Any] = {"n_estimators": rounds, "learning_rate": 0.1, "random_state": 0, "n_jobs": threads}
     if contender.startswith(LIGHTGBM):
@@ -45,7 +46,7 @@ def make_gradient_boosting(contender: str, kind: str, rounds: int, threads: int)
         # A tree a round, where plain classes have one for each class.
         named = "OrdinalGradientBoostingClassifier"
         common["n_estimators"] = 2 * rounds
-    return getattr(committee, named)(max_leaf_nodes=31, min_samples_leaf=20, early_stopping=False, **common)
+    return getattr(committee, named)(max_leaf_nodes=31, min_samples_leaf=20, early_stopping=False, **common, **more)
 
 
 def make_forest(contender: str, n_trees: int, threads: int, **more: Any) -> Any:
@@ -67,7 +68,10 @@ def read_levels(table: str, n_rows: int) -> Table:
         return X, np.digitize(signal, np.quantile(signal, [0.35, 0.65, 0.85, 0.95]))
     import pandas as pd
 
-    frame = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{table}.parquet").sample(frac=1.0, random_state=0)
+    name = table.removesuffix("_once")
+    frame = pd.read_parquet(Path(os.environ["COMMITTEE_DATA"]) / f"{name}.parquet").sample(frac=1.0, random_state=0)
+    if name != table:
+        frame = frame.drop_duplicates([c for c in frame.columns if c != "target"])
     target = pd.to_numeric(frame.pop("target").astype(str)).to_numpy()
     columns = [c.cat.codes if c.dtype == "category" else c for _, c in frame.items()]
     X = np.column_stack([np.asarray(c, dtype=np.float64) for c in columns])
@@ -84,8 +88,15 @@ def make_levels_model(contender: str, rounds: int, threads: int) -> Any:
         from sklearn.preprocessing import StandardScaler
 
         return make_pipeline(StandardScaler(), LogisticAT())
-    kind = "Ordinal" if contender == OURS else "Regressor" if contender == LIGHTGBM_ROUNDED else "Classifier"
-    return make_gradient_boosting(contender, kind, rounds, threads)
+    kind = (
+        "Ordinal"
+        if contender in (OURS, OURS_SPREAD)
+        else "Regressor"
+        if contender == LIGHTGBM_ROUNDED
+        else "Classifier"
+    )
+    more = {"spread": "by_row"} if contender == OURS_SPREAD else {}
+    return make_gradient_boosting(contender, kind, rounds, threads, **more)
 
 
 def fit_levels(contender: str, table: str, n_rows: int, rounds: int, repeats: int, threads: int) -> Outcome:

@@ -85,25 +85,30 @@ std::unique_ptr<GroupLoss> make_bound_distribution_loss(const std::string& name,
 constexpr double kLevelCost = 40.0;
 
 std::unique_ptr<LogisticLevels> make_levels(const Vector<u32>& levels,
-                                            const Vector<double>& weights, u32 n_levels) {
+                                            const Vector<double>& weights, u32 n_levels,
+                                            u32 n_scores) {
   const std::span<const u32> given(levels.data(), levels.shape(0));
   if (n_levels == 0 ||
       std::any_of(given.begin(), given.end(), [&](u32 k) { return k >= n_levels; }))
     throw nb::value_error("levels must be below their number");
   if (weights.shape(0) != 0 && weights.shape(0) != given.size())
     throw nb::value_error("weights must be one a row, or empty");
+  if (n_scores != 1 && n_scores != 2) throw nb::value_error("a row has one score or two");
   return std::make_unique<LogisticLevels>(
-      given, std::span<const double>(weights.data(), weights.shape(0)), n_levels);
+      given, std::span<const double>(weights.data(), weights.shape(0)), n_levels, n_scores);
 }
 
 // use(scores, thresholds, n_threads), without the interpreter.
 template <class Use>
 void use_thresholds(const LogisticLevels& levels, const Vector<double>& scores,
                     const Vector<double>& thresholds, int n_jobs, Use&& use) {
-  if (scores.shape(0) != levels.n_rows() || thresholds.shape(0) + 1 != levels.n_levels())
-    throw nb::value_error("scores must be one a row, thresholds one less than there are levels");
+  if (scores.shape(0) != levels.n_rows() * levels.n_scores() ||
+      thresholds.shape(0) + 1 != levels.n_levels())
+    throw nb::value_error(
+        "scores must be those of all rows, thresholds one less than there are levels");
   const nb::gil_scoped_release released;
-  const double work = kLevelCost * static_cast<double>(levels.n_rows());
+  const double work =
+      kLevelCost * static_cast<double>(levels.n_scores()) * static_cast<double>(levels.n_rows());
   use(scores.data(), std::span<const double>(thresholds.data(), thresholds.shape(0)),
       choose_threads(n_jobs, work, kThreadCost, kThreadCost));
 }
@@ -120,7 +125,8 @@ nb::tuple sum_level_terms(const LogisticLevels& levels, const Vector<double>& sc
 
 nb::tuple find_level_gradients(const LogisticLevels& levels, const Vector<double>& scores,
                                const Vector<double>& thresholds, int n_jobs) {
-  std::vector<double> gradients(levels.n_rows()), hessians(levels.n_rows());
+  const std::size_t n = levels.n_rows() * levels.n_scores();
+  std::vector<double> gradients(n), hessians(n);
   use_thresholds(levels, scores, thresholds, n_jobs, [&](const auto&... given) {
     levels.find_gradients(given..., gradients.data(), hessians.data());
   });
@@ -129,15 +135,17 @@ nb::tuple find_level_gradients(const LogisticLevels& levels, const Vector<double
 }
 
 void bind_levels(nb::module_& m) {
-  nb::class_<LogisticLevels>(m, "LogisticLevels",
-                             "Rows of ordered levels behind a score with logistic noise.")
+  nb::class_<LogisticLevels>(
+      m, "LogisticLevels",
+      "Rows of ordered levels behind a score with logistic noise; a second score may be the\n"
+      "logarithm of its spread. Scores are [score][row].")
       .def(
           "__init__",
           [](LogisticLevels* self, const Vector<u32>& levels, const Vector<double>& weights,
-             u32 n_levels) {
-            new (self) LogisticLevels(std::move(*make_levels(levels, weights, n_levels)));
+             u32 n_levels, u32 n_scores) {
+            new (self) LogisticLevels(std::move(*make_levels(levels, weights, n_levels, n_scores)));
           },
-          nb::arg("levels"), nb::arg("weights"), nb::arg("n_levels"))
+          nb::arg("levels"), nb::arg("weights"), nb::arg("n_levels"), nb::arg("n_scores") = 1)
       .def(
           "sum_losses",
           [](const LogisticLevels& levels, const Vector<double>& scores,

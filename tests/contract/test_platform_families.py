@@ -181,6 +181,7 @@ FAMILIES: dict[str, Callable[[Tables], list[Any]]] = {
     "ranker": rank,
     "ordered classes": fit_and_ask("OrdinalGradientBoostingClassifier", "three", **FEW),
     "ordered classes, cloglog": fit_and_ask("OrdinalGradientBoostingClassifier", "three", link="cloglog", **FEW),
+    "ordered classes, spread by row": fit_and_ask("OrdinalGradientBoostingClassifier", "three", spread="by_row", **FEW),
     "survival boosting, cox": fit_and_ask("GradientBoostingSurvivalAnalysis", "survival", **FEW),
     "survival boosting, failure times": fit_and_ask(
         "GradientBoostingSurvivalAnalysis", "survival", loss="aft", distribution="logistic", **FEW
@@ -260,6 +261,7 @@ DIGESTS = {
     "ranker": "9aa87b26b708d9d5",
     "ordered classes": "3f721355c43b99c2",
     "ordered classes, cloglog": "612cd81ce2c441ca",
+    "ordered classes, spread by row": "c2effc68870a5c2f",
     "survival boosting, cox": "9b196ad872fb7f12",
     "survival boosting, failure times": "b019876b3efd62e7",
     "survival boosting, intervals": "58c63138ca0b280f",

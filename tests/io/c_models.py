@@ -163,6 +163,7 @@ def list_rounded() -> dict[str, Any]:
         "single category": committee.SingleFeatureNB(categorical_features=[0, 1, 3]),
         "bag of naive Bayes": committee.BaggingClassifier(committee.SingleFeatureNB(), n_estimators=3, random_state=0),
         "ordinal": ordinal(n_estimators=5),
+        "ordinal with spreads": ordinal(n_estimators=5, spread="by_row"),
         "ordinal by distance": ordinal(n_estimators=5, link="cloglog", predict_by="absolute_error"),
     }
 

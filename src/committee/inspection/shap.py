@@ -262,6 +262,8 @@ def name_outputs(model: EstimatorLike, trees: TreeModel) -> list[str] | None:
     """The classes as names of the outputs, or numbers if there are several outputs; None for a single one."""
     if trees.width == 1:
         return None
+    if hasattr(model, "thresholds_"):  # of ordered levels
+        return ["score", "logarithm of the spread"]
     classes = getattr(model, "classes_", None)
     if isinstance(classes, np.ndarray) and len(classes) == trees.width:
         return [str(c) for c in classes.tolist()]

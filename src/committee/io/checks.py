@@ -77,7 +77,8 @@ def _check_estimator(model: Any) -> None:
         link, classes = state["_ordinal_link"], state.get("classes_")
         require(is_a(link, "OrdinalLink") and isinstance(classes, np.ndarray), "ordinal models have a link")
         assert classes is not None
-        n_rounds = trees.n_trees if trees is not None else 0
+        n_scores = getattr(state.get("_loss"), "n_scores", 1)  # f, and the logarithm of the spread
+        n_rounds = trees.n_trees // n_scores if trees is not None else 0
         require(link.thresholds.shape == (n_rounds, len(classes) - 1), "thresholds are between the levels")
     if "_leaf_hazards" in state:
         _check_hazards(state, trees)
@@ -141,8 +142,9 @@ def _check_boosted(state: dict[str, Any], trees: Any) -> None:
     outputs: list[Any] = classes if isinstance(classes, list) else [classes]
     known = all(isinstance(own, np.ndarray) for own in outputs)
     fewest = 2 if len(outputs) == 1 else 1  # one of several targets may have a single class
-    single = "_ordinal_link" in state  # one score for all levels
-    known = known and n == sum(1 if single or fewest <= len(own) <= 2 else len(own) for own in outputs)
+    single = "_ordinal_link" in state  # one score for all levels, and maybe one for their spread
+    require(not single or n == 1 or (n == 2 and trees.width == 1), "ordered levels have a score or two")
+    known = known and (single or n == sum(1 if fewest <= len(own) <= 2 else len(own) for own in outputs))
     if "distribution_" in state:  # location and spread of one output
         named = state["distribution_"] in ("normal", "lognormal", "negative_binomial")
         require(named and n == 2 and trees.width == 1, "a distribution has two scores")

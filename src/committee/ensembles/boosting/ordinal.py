@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,12 @@ from committee.engines.formula import ModelFormula, TableRow, refuse_formula
 from committee.ensembles.boosting.fit import BaseGradientBoosting
 from committee.ensembles.boosting.objective import count_present_classes
 from committee.ensembles.boosting.ordinal_levels import OrdinalScorer, order_levels, read_category_order
-from committee.ensembles.boosting.ordinal_link import OrdinalLink, choose_level_term, choose_levels
+from committee.ensembles.boosting.ordinal_link import (
+    OrdinalLink,
+    choose_level_term,
+    choose_levels,
+    find_factors,
+)
 from committee.ensembles.boosting.ordinal_loss import BoundOrdinalLoss, OrdinalLoss
 from committee.ensembles.boosting.params import (
     AutoDefaults,
@@ -43,7 +49,7 @@ from committee.ensembles.boosting.params import (
     Subsample,
     TopRate,
 )
-from committee.exceptions import DataError
+from committee.exceptions import DataError, ParameterError
 from committee.foreign_names import answer_arguments
 from committee.learners.log_probabilities import LogProbabilitiesMixin
 from committee.params import (
@@ -77,7 +83,8 @@ if TYPE_CHECKING:
     from committee.data import Dataset
     from committee.data.dataset import ValueTarget
     from committee.engines.formula import FormulaTerm
-    from committee.ensembles.boosting.booster import Booster
+    from committee.engines.tree_model import TreeModel
+    from committee.ensembles.boosting.booster import Booster, PreviousFit
     from committee.ensembles.boosting.objective import BoostingLoss, Objective
     from committee.ensembles.boosting.scorer import BoostingScorer
     from committee.typing import FloatArray, Task
@@ -88,6 +95,10 @@ LinkName: TypeAlias = Annotated[
     Literal["logit", "probit", "cloglog"],
     "The distribution F of the noise: logistic (proportional odds), normal, or that of extreme values (proportional "
     "hazards), which is not symmetric.",
+]
+LevelSpread: TypeAlias = Annotated[
+    Literal["common", "by_row"],
+    "Whether the noise has one spread for all rows, or every row its own: a second score, and twice the trees.",
 ]
 LevelOrder: TypeAlias = Annotated[
     Annotated[Any, ArrayLikeParam("of classes")] | None,
@@ -124,6 +135,16 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     tree, whatever the number of levels, so that few rows suffice where one score tells the levels apart. Where the
     levels differ in other ways, `GradientBoostingClassifier` learns more from many rows.
 
+    With ``spread="by_row"`` the model is one of location and scale [McCullagh1980],
+
+    P(y <= k | x) = F((θ_k - f(x)) exp(-s(x))).
+
+    A round then grows a second tree, for s, the logarithm of the spread: by the gradient divided by the Fisher
+    information, in steps of a tenth, because a spread is overfitted sooner than a score; a row counts as at most about
+    ten spreads away from its level. A factor that all spreads share is none of the model's, since f and the thresholds
+    have it too; it is left out of the steps. A fit takes two to three times as long. Log-loss was smaller where some
+    rows are harder to grade than others, much on the values of houses; errors of the predicted levels hardly changed.
+
     Defaults are those of `GradientBoostingClassifier`. A level without training rows has probability zero.
 
     Attributes
@@ -151,7 +172,8 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     feature_importances_ : ndarray of shape (n_features,)
         Gain of each feature over all splits, as a fraction of the sum.
     estimators_ : table of trees
-        ``estimators_[round, 0]`` is a regression tree whose leaf values are added to the score.
+        ``estimators_[round, 0]`` is a regression tree whose leaf values are added to the score; with
+        ``spread="by_row"`` those of ``estimators_[round, 1]`` are added to the logarithm of the spread.
     max_features_ : int
         Number of features that are drawn at each node.
     n_features_in_ : int
@@ -193,6 +215,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         self,
         *,
         link: LinkName = "logit",
+        spread: LevelSpread = "common",
         levels: LevelOrder = None,
         predict_by: LevelChoice = "probability",
         learning_rate: AutoLearningRate = "auto",
@@ -297,7 +320,23 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         assert isinstance(target, ClassTarget)
         if target.n_outputs > 1:
             raise DataError(f"{type(self).__name__} learns one target; y has {target.n_outputs}.")
-        return OrdinalLoss(self.link, target.n_classes[0])
+        if self.spread == "by_row" and self.monotonic_cst is not None:
+            raise ParameterError(
+                "'monotonic_cst' orders the probabilities of levels with spread='common' only: with a spread by row "
+                "they follow two scores. Leave one of both out."
+            )
+        return OrdinalLoss(self.link, target.n_classes[0], self._count_scores())
+
+    def _count_scores(self) -> int:
+        return 2 if self.spread == "by_row" else 1
+
+    def _get_previous_fit(self, dataset: Dataset) -> PreviousFit:
+        if self._loss.n_scores != self._count_scores():
+            raise ParameterError(
+                f"{type(self).__name__} keeps its trees (warm_start=True), which were grown with another 'spread'. "
+                "Leave it as it was, or fit a new model."
+            )
+        return super()._get_previous_fit(dataset)
 
     def _make_metric(self, metric: BoostingScoring, loss: BoostingLoss, parameter: str) -> BoostingScorer:
         return OrdinalScorer(metric, loss, parameter, self.predict_by)
@@ -324,7 +363,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
                 f"refit_leaves of {type(self).__name__} needs rows of every level, from which the thresholds follow; y "
                 f"has none of {self.classes_.tolist()[absent[0]]!r}."
             )
-        return OrdinalLoss(self.link, self.n_classes_)
+        return OrdinalLoss(self._ordinal_link.kind, self.n_classes_, self._loss.n_scores)
 
     def _refit_attributes(self, objective: Objective, scores: FloatArray, decay_rate: float) -> dict[str, Any]:
         bound: object = objective.bound
@@ -335,7 +374,8 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         with np.errstate(invalid="ignore"):
             blended = decay_rate * old + (1.0 - decay_rate) * new
         thresholds = old if decay_rate == 1.0 else new if decay_rate == 0.0 else blended
-        return {"_ordinal_link": OrdinalLink(self.link, thresholds), "thresholds_": thresholds[-1].copy()}
+        kind = self._ordinal_link.kind
+        return {"_ordinal_link": OrdinalLink(kind, thresholds), "thresholds_": thresholds[-1].copy()}
 
     # Predicting.
 
@@ -368,8 +408,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        scores = self._raw_predict(X)[:, 0]
-        return self._ordinal_link.find_probabilities(scores)
+        return self._ordinal_link.find_probabilities(self._raw_predict(X))
 
     def predict_score(self, X: Any) -> FloatArray:
         """The score f(x) of each row, on the scale of ``thresholds_``: the larger, the higher its level.
@@ -385,6 +424,22 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         """
         return self._raw_predict(X)[:, 0]
 
+    def predict_spread(self, X: Any) -> FloatArray:
+        """The spread exp(s(x)) of each row's noise around its score: the larger, the less sure its level.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Ones with ``spread="common"``.
+        """
+        scores = self._raw_predict(X)
+        return 1.0 / find_factors(scores[:, 1]) if scores.shape[1] > 1 else np.ones(len(scores))
+
     def staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
         """`predict_proba` after each round.
 
@@ -398,7 +453,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         ndarray of shape (n_samples, n_classes)
         """
         for m, scores in enumerate(self._scores_by_round(X), start=1):
-            yield self._ordinal_link.find_probabilities(scores[:, 0], m)
+            yield self._ordinal_link.find_probabilities(scores, m)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after each round.
@@ -417,6 +472,11 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     def _decode(self, shares: FloatArray) -> NDArray[Any]:
         chosen: NDArray[Any] = self.classes_.take(choose_levels(shares, self.predict_by))
         return chosen
+
+    def to_tree_model(self) -> TreeModel:
+        """The fitted trees; with a spread by row two scores, of which the probabilities are a function."""
+        model = super().to_tree_model()
+        return model if self._loss.n_scores == 1 else replace(model, link="other")
 
     def to_formula(self, row: FormulaTerm | None = None) -> ModelFormula:
         """What the fitted estimator computes for a row, by default of its own table; exports are written from it."""

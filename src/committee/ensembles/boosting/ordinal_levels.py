@@ -100,13 +100,13 @@ class OrdinalScorer(BoostingScorer):
         scores: FloatArray,
         weights: FloatArray | None,
     ) -> float:
-        """Score of rows that a model in training has given scores, of shape (n_rows, 1)."""
+        """Score of rows that a model in training has given scores, of shape (n_rows, n_scores)."""
         if self.is_loss:
             return super().score_others(booster, target, scores, weights)
         bound: object = booster.objective.bound
         assert isinstance(target, ClassTarget)
         assert isinstance(bound, BoundOrdinalLoss)
-        shares = bound.make_link(np.asarray(booster.state.scores)).find_probabilities(scores[:, 0])
+        shares = bound.make_link(np.asarray(booster.state.scores)).find_probabilities(scores)
         classes = target.classes[0]
         chosen = classes.take(choose_levels(shares, self._by))
         # Metrics of probabilities read their columns in the order of the sorted classes.

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from committee.engines.formula import FormulaTerm
     from committee.typing import FloatArray
 
-__all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_level_term", "choose_levels"]
+__all__ = ["CUMULATIVE_LINKS", "CumulativeLink", "OrdinalLink", "choose_level_term", "choose_levels", "find_factors"]
 
 _FURTHEST = 700.0
 """Distances of scores from thresholds, bounded by this, whose exponential is a number."""
+_MOST_LOG_SPREAD = 4.0
+"""Bound of the second score, the one that the loss has."""
 _LOG_ROOT = 0.5 * float(apply_log(np.asarray(2.0 * np.pi)))
 
 
@@ -103,9 +105,15 @@ CUMULATIVE_LINKS = {
 }
 
 
-def find_distances(thresholds: FloatArray, scores: FloatArray) -> FloatArray:
-    """Thresholds minus scores, bounded; one of both may have an axis more."""
-    return np.clip(thresholds - scores, -_FURTHEST, _FURTHEST)
+def find_distances(thresholds: FloatArray, scores: FloatArray, factors: FloatArray | None = None) -> FloatArray:
+    """Thresholds minus scores, over the spreads, bounded; thresholds and the others may differ by an axis."""
+    distances = thresholds - scores
+    return np.clip(distances if factors is None else distances * factors, -_FURTHEST, _FURTHEST)
+
+
+def find_factors(log_spreads: FloatArray) -> FloatArray:
+    """One over the spreads."""
+    return apply_exp(-np.clip(log_spreads, -_MOST_LOG_SPREAD, _MOST_LOG_SPREAD))
 
 
 def _find_costs(n_levels: int, by: str) -> FloatArray:
@@ -173,15 +181,16 @@ class OrdinalLink:
 
         Parameters
         ----------
-        scores : ndarray of shape (n_rows,)
-            After that round.
+        scores : ndarray of shape (n_rows,) or (n_rows, n_scores)
+            After that round: f, and where rows have a spread its logarithm.
         n_rounds : int, optional
             By default all.
         """
         own = self.thresholds[-1 if n_rounds is None else n_rounds - 1]
-        link, scores = CUMULATIVE_LINKS[self.kind], np.asarray(scores)[:, None]
+        link, scores = CUMULATIVE_LINKS[self.kind], np.asarray(scores).reshape(len(scores), -1)
         bounds = np.concatenate(([-np.inf], own, [np.inf]))
-        distances = find_distances(bounds, scores)
+        factors = find_factors(scores[:, 1:]) if scores.shape[1] > 1 else None
+        distances = find_distances(bounds, scores[:, :1], factors)
         with np.errstate(invalid="ignore"):  # the numbers of a file may be none
             shares = apply_exp(link.log_between(distances[:, :-1], distances[:, 1:]))
         shares[:, bounds[:-1] == bounds[1:]] = 0.0
@@ -197,7 +206,12 @@ class OrdinalLink:
             return ConstantTerm(np.array([value]))
 
         own = np.clip(self.thresholds[-1], -np.finfo(float).max, np.finfo(float).max)
-        beyond = Arithmetic("-", ConstantTerm(own), scores)
+        beyond = Arithmetic("-", ConstantTerm(own), TakenColumns(scores, (0,)) if scores.width > 1 else scores)
+        if scores.width > 1:
+            low, high = constant(-_MOST_LOG_SPREAD), constant(_MOST_LOG_SPREAD)
+            spread = Arithmetic("min", Arithmetic("max", TakenColumns(scores, (1,)), low), high)
+            inverse = RowFunction("exp", Arithmetic("-", constant(0.0), spread), is_exact=False)
+            beyond = Arithmetic("*", beyond, inverse)
         distances = Arithmetic("min", Arithmetic("max", beyond, constant(-_FURTHEST)), constant(_FURTHEST))
         below: FormulaTerm = RowFunction("sigmoid", distances, is_exact=False)
         if self.kind == "cloglog":

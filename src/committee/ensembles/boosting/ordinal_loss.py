@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from committee.ensembles.boosting.group_loss import GroupLoss
 from committee.ensembles.boosting.ordinal_link import OrdinalLink
 from committee.ensembles.boosting.ordinal_rows import make_level_rows
 from committee.exceptions import DataError
-from committee.losses import apply_log, apply_log1p
+from committee.losses import LossFunction, apply_log, apply_log1p
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +38,15 @@ _LEAST_GAP, _WIDER_GAP = 2.0**-60, 2.0**-40
 _LEAST_HESSIAN = 1e-16
 _LEAST_SHARE, _FURTHEST_SCORE = 1e-15, 1e150
 _LEAST_PROBABILITY = 1e-300
+_SPREAD_RATE = 0.1
+"""Steps of logarithms of spreads are this part of Newton's: spreads are overfitted sooner than scores."""
 
 
 class OrdinalLoss(GroupLoss):
     """Minus the log-likelihood of P(level <= k) = F(θ_k - f), minimised by the thresholds θ at any scores f.
 
-    The target has one column, the numbers of the levels.
+    With a spread by row a second score is its logarithm, s: F((θ_k - f) exp(-s)) [McCullagh1980]. The target has one
+    column, the numbers of the levels.
 
     Parameters
     ----------
@@ -50,10 +54,13 @@ class OrdinalLoss(GroupLoss):
         The distribution F.
     n_levels : int
         Number of levels.
+    n_scores : {1, 2}
+        Two with a spread by row.
     """
 
-    def __init__(self, link: str, n_levels: int) -> None:
-        self.link, self.n_levels = link, n_levels
+    def __init__(self, link: str, n_levels: int, n_scores: int = 1) -> None:
+        self.link, self.n_levels, self.n_scores = link, n_levels, n_scores
+        self.prediction_loss = LossFunction("squared_error", nan, n_scores)
 
     def bind(self, target: FloatArray, weights: FloatArray | None) -> BoundGroupLoss:
         """The loss of these rows, with thresholds of their own."""
@@ -70,7 +77,7 @@ class OrdinalLoss(GroupLoss):
         """The mean loss of other rows, with the thresholds of the training rows."""
         fitted = cast("BoundOrdinalLoss", bound)
         labels = target[:, 0].astype(np.intp)
-        shares = fitted.make_link(known).find_probabilities(scores[:, 0])
+        shares = fitted.make_link(known).find_probabilities(scores)
         losses = -apply_log(np.maximum(shares[np.arange(len(labels)), labels], _LEAST_PROBABILITY))
         return _average(losses, weights)
 
@@ -98,7 +105,8 @@ class BoundOrdinalLoss:
         self._present = np.flatnonzero(counted > 0.0)
         # Rows of absent levels have no weight: what they get does not count.
         levels = np.minimum(np.searchsorted(self._present, labels), len(self._present) - 1)
-        self._rows = make_level_rows(loss.link, levels, weights, len(self._present))
+        self._rows = make_level_rows(loss.link, levels, weights, len(self._present), loss.n_scores)
+        self._row_weights = row_weights
         self._n_jobs, self._center = 1, 0.0
         self._moved: FloatArray | float = 0.0
         self._thresholds = self._start(counted[self._present])
@@ -109,13 +117,24 @@ class BoundOrdinalLoss:
     # What boosting calls.
 
     def find_gradients(self, scores: FloatArray, n_jobs: int) -> Gradients:
-        """Gradients and hessians by the score at the best thresholds, both of shape (n_rows, 1)."""
+        """Gradients and hessians by the scores at the best thresholds, both of shape (n_rows, n_scores).
+
+        Steps of all logarithms of spreads by the same number are left out: scores and thresholds take them, as a common
+        factor.
+        """
         self._n_jobs = n_jobs
         self.history.append(self.fit_thresholds(scores))
         assert self._known is not None
         gradients, hessians = self._rows.find_gradients(self._known, self._thresholds, n_jobs)
         hessians = np.maximum(hessians, _LEAST_HESSIAN)
-        return np.asfortranarray(gradients[:, None]), np.asfortranarray(hessians[:, None])
+        n_rows = len(self._row_weights)
+        if self.loss.n_scores > 1:
+            by_spread, information = gradients[n_rows:], hessians[n_rows:]
+            total = sum_over_rows(information, self._row_weights)
+            by_spread -= information * (sum_over_rows(by_spread, self._row_weights) / total)
+            information /= _SPREAD_RATE
+        shape = (self.loss.n_scores, n_rows)
+        return gradients.reshape(shape).T, hessians.reshape(shape).T
 
     def measure(self, scores: FloatArray, n_jobs: int) -> float:
         """The mean loss of the rows at the best thresholds."""
@@ -137,8 +156,9 @@ class BoundOrdinalLoss:
                 f"The scores grew beyond all bounds: the largest are no numbers below {_FURTHEST_SCORE:.0e}. Choose a "
                 "smaller learning_rate."
             )
-        if self._known is None or not np.array_equal(self._known, scores[:, 0]):
-            own = np.array(scores[:, 0], dtype=np.float64)
+        flat = np.ravel(scores, order="F")
+        if self._known is None or not np.array_equal(self._known, flat):
+            own = np.array(flat, dtype=np.float64)
             self._thresholds, self._known = self._search(own), own
         expanded = np.empty(self.loss.n_levels - 1)
         # The upper threshold of a level is that of the last present level up to it.
@@ -157,7 +177,7 @@ class BoundOrdinalLoss:
         if len(self._thresholds) == 0:
             return self._thresholds
         # They move with the scores, and otherwise about as much as in the round before.
-        center = float(np.median(scores))
+        center = float(np.median(scores[: len(self._row_weights)]))
         begun = self._thresholds + (center - self._center)
         thresholds = begun + self._moved
         if not _ascend(thresholds):
