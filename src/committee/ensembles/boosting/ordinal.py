@@ -142,7 +142,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     A round then grows a second tree, for s, the logarithm of the spread: by the gradient divided by the Fisher
     information, in steps of a tenth, because a spread is overfitted sooner than a score; a row counts as at most about
     ten spreads away from its level. A factor that all spreads share is none of the model's, since f and the thresholds
-    have it too; it is left out of the steps. A fit takes two to three times as long. Log-loss was smaller where some
+    have it too; it is left out of the steps. A fit takes about twice as long. Log-loss was smaller where some
     rows are harder to grade than others, much on the values of houses; errors of the predicted levels hardly changed.
 
     Defaults are those of `GradientBoostingClassifier`. A level without training rows has probability zero.
@@ -408,7 +408,8 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._ordinal_link.find_probabilities(self._raw_predict(X))
+        scores = self._raw_predict(X)
+        return self._ordinal_link.find_probabilities(scores)
 
     def predict_score(self, X: Any) -> FloatArray:
         """The score f(x) of each row, on the scale of ``thresholds_``: the larger, the higher its level.
