@@ -143,7 +143,8 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     information, in steps of a tenth, because a spread is overfitted sooner than a score; a row counts as at most about
     ten spreads away from its level. A factor that all spreads share is none of the model's, since f and the thresholds
     have it too; it is left out of the steps. A fit takes about twice as long. Log-loss was smaller where some
-    rows are harder to grade than others, much on the values of houses; errors of the predicted levels hardly changed.
+    rows are harder to grade than others, and errors of the predicted levels hardly changed; where all rows have the
+    same noise, both were larger.
 
     Defaults are those of `GradientBoostingClassifier`. A level without training rows has probability zero.
 
