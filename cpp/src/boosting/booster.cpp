@@ -48,8 +48,9 @@ struct Boosting::State {
         gains(rows->bins().size(), 0.0),
         n_splits(rows->bins().size(), 0) {
     const std::size_t n_apart = std::min(count_apart(), static_cast<std::size_t>(n_threads));
-    for (LeafRows* leaves : rows->make_leaves_apart(n_apart, kMostCopied))
-      growers_apart.push_back(std::make_unique<BoostingGrower>(table(), *leaves, params, 1, 1));
+    const std::vector<LeafRows*> apart = rows->make_leaves_apart(n_apart, kMostCopied);
+    for (std::size_t k = 1; k < apart.size(); ++k)
+      growers_apart.push_back(std::make_unique<BoostingGrower>(table(), *apart[k], params, 1, 1));
     for (LeafRows* leaves : rows->leaves_together())
       growers_together.push_back(
           std::make_unique<BoostingGrower>(table(), *leaves, params, 1, n_threads));
@@ -82,7 +83,8 @@ struct Boosting::State {
   std::unique_ptr<BoostingRows> rows;
   BoostingGrower grower;
   Residuals residuals;
-  std::vector<std::unique_ptr<BoostingGrower>> growers_apart;  // of one thread each
+  // Of one thread each; beside them `grower` has one.
+  std::vector<std::unique_ptr<BoostingGrower>> growers_apart;
   std::vector<std::unique_ptr<BoostingGrower>> growers_together;
   std::vector<StoredTree> trees;
   std::vector<double> gains;  // per feature, of all trees
@@ -338,7 +340,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
   if (!round.scores[0].incremental) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size();
   const std::size_t n_apart = s.growers_apart.empty() ? 0 : s.count_apart();
-  std::vector<BoostingGrower*> free;
+  std::vector<BoostingGrower*> free{&s.grower};
   for (const auto& grower : s.growers_apart) free.push_back(grower.get());
   std::mutex free_mutex;
   const auto grow_tree = [&](std::size_t t, BoostingGrower& grower) {
@@ -347,6 +349,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
     round.trees[t].tree = grower.grow(scores, first, s.n_grown + t, watch);
     s.settle_tree(round, t, grower);
   };
+  if (n_apart > 0) s.grower.work_with(1);
   parallel_for(n_apart, s.n_threads, [&](std::size_t t) {
     std::unique_lock lock(free_mutex);
     BoostingGrower* const grower = free.back();
@@ -356,6 +359,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
     lock.lock();
     free.push_back(grower);
   });
+  s.grower.work_with(s.n_threads);
   const std::size_t n_together = s.growers_together.size();
   for (std::size_t first = 0; first < n_trees && n_together > 0; first += n_together)
     s.rows->grow_together(std::min(n_together, n_trees - first),
