@@ -34,21 +34,11 @@ class ReturnedBuffer {
     if (mapping_) (void)munmap(mapping_, mapped_bytes_);
 #endif
   }
-  T* data() {
-    return data_;
-  }
-  const T* data() const {
-    return data_;
-  }
-  std::size_t size() const {
-    return size_;
-  }
-  T& operator[](std::size_t i) {
-    return data_[i];
-  }
-  const T& operator[](std::size_t i) const {
-    return data_[i];
-  }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
 
  private:
   // Smaller ones are not worth a call of the system.

@@ -420,13 +420,34 @@ void Boosting::truncate(std::size_t n_trees) {
   state_->trees.resize(std::min(n_trees, state_->trees.size()));
 }
 
+namespace {
+
+// Trees side by side that are lent, not copied: that would be at the peak of a fit.
+class LentTrees {
+ public:
+  explicit LentTrees(std::span<StoredTree> stored) : stored_(stored), grown_(stored.size()) {
+    for (std::size_t t = 0; t < grown_.size(); ++t) std::swap(grown_[t], stored_[t].tree);
+  }
+  LentTrees(const LentTrees&) = delete;
+  LentTrees& operator=(const LentTrees&) = delete;
+  ~LentTrees() {
+    for (std::size_t t = 0; t < grown_.size(); ++t) std::swap(grown_[t], stored_[t].tree);
+  }
+  std::span<const GrownTree> trees() const { return grown_; }
+
+ private:
+  std::span<StoredTree> stored_;
+  std::vector<GrownTree> grown_;
+};
+
+}  // namespace
+
 Trees Boosting::finish(std::size_t first, std::size_t last) const {
-  std::vector<GrownTree> grown;
-  for (std::size_t t = first; t < std::min(last, n_trees()); ++t)
-    grown.push_back(state_->trees[t].tree);
+  const std::size_t end = std::min(last, n_trees()), begin = std::min(first, end);
+  const LentTrees lent(std::span(state_->trees).subspan(begin, end - begin));
   ArenaOptions options;
   options.n_features = static_cast<u32>(n_features());
-  return compact_trees(grown, options);
+  return compact_trees(lent.trees(), options);
 }
 
 std::vector<u32> Boosting::slots() const {
