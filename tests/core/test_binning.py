@@ -2,6 +2,9 @@
 
 import math
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -376,3 +379,27 @@ def test_a_table_that_does_not_fit_is_a_memory_error(shape: tuple[int, int]) -> 
     mapper = fit(np.ones((2, 2), np.float32))
     with pytest.raises(MemoryError):
         mapper.transform(np.broadcast_to(np.float32(1), shape), 1)
+
+
+KEPT_MEMORY = """
+import numpy as np
+from pathlib import Path
+from committee._core import BinMapper
+def count_pages():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+X = np.random.default_rng(0).random((150_000, 32))
+levels = np.zeros(32, np.uint32)
+BinMapper.fit(X[:100], None, levels, 255, 2)
+# What was freed before must not hide what is kept now.
+before = count_pages()
+for _ in range(2):
+    mapper = BinMapper.fit(X, None, levels, 255, 2)
+print((count_pages() - before) * 4096 / 2**20)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the resident size from /proc")
+def test_room_for_sorting_goes_back_to_the_system() -> None:
+    """It is many megabytes a thread, which the C library would keep until the peak of the fit."""
+    run = subprocess.run([sys.executable, "-c", KEPT_MEMORY], capture_output=True, text=True, check=True)
+    assert float(run.stdout) < 4.0

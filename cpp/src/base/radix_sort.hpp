@@ -4,6 +4,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/returned_buffer.hpp"
 #include "base/wide_sort.hpp"
 #include "committee/types.hpp"
 
@@ -70,8 +71,8 @@ class KeySorter {
   KeySorter(std::size_t capacity, bool with_rows)
       : keys_(capacity + kKeySlack), spare_keys_(capacity + kKeySlack), with_rows_(with_rows) {
     if (!with_rows) return;
-    rows_ = AlignedBuffer<u32>(capacity);
-    spare_rows_ = AlignedBuffer<u32>(capacity);
+    rows_ = ReturnedBuffer<u32>(capacity);
+    spare_rows_ = ReturnedBuffer<u32>(capacity);
   }
   K* keys() { return keys_.data(); }
   u32* rows() { return rows_.data(); }
@@ -137,8 +138,8 @@ class KeySorter {
     }
   }
 
-  AlignedBuffer<K> keys_, spare_keys_;
-  AlignedBuffer<u32> rows_, spare_rows_;
+  ReturnedBuffer<K> keys_, spare_keys_;
+  ReturnedBuffer<u32> rows_, spare_rows_;
   bool with_rows_;
 };
 

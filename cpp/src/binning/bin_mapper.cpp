@@ -5,9 +5,6 @@
 #include "binning/bin_lookup.hpp"
 #include "binning/training_rows.hpp"
 #include "committee/block_binning.hpp"
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 namespace committee {
 
@@ -44,16 +41,6 @@ ColumnBins describe_categories(u32 n_levels, bool has_missing) {
 namespace {
 
 constexpr double kMinValuesPerThread = 65'536;  // sorting them takes about a millisecond
-constexpr std::size_t kMuchMemory = std::size_t{64} << 20;
-
-// The C library keeps what a thread has freed for that thread; the peak of a fit would carry what
-// sorting many values took, megabytes a thread, to its end. But it gives back all that is free,
-// also the memory of an earlier model, and to touch new pages took a twentieth of a fit of forests.
-void return_memory() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
-}
 
 // Learns the bins of columns from the sample of the rows and then, where that is not all of them,
 // what only a pass over every row tells. The first is shared by columns, which have to be sorted;
@@ -82,8 +69,10 @@ class ColumnLearner {
       learn_gathered(n_threads);
     } else {
       parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
-        read_sample(block * width, std::min(width, x_.n_cols - block * width));
+        const RoomOfThread room(*this, width);
+        read_sample(block * width, std::min(width, x_.n_cols - block * width), *room);
       });
+      rooms_.clear();
     }
     if (!rows_.is_complete()) read_all_rows(n_threads);
   }
@@ -98,7 +87,7 @@ class ColumnLearner {
   // They read some rows each, and then have the columns one after the other.
   void learn_gathered(int n_threads) {
     const std::size_t n = rows_.sample.size;
-    AlignedBuffer<T> values(n * x_.n_cols);
+    ReturnedBuffer<T> values(n * x_.n_cols);
     parallel_for((n + kTileRows - 1) / kTileRows, n_threads, [&](std::size_t tile) {
       const std::size_t first = tile * kTileRows, count = std::min(kTileRows, n - first);
       watch_.poll();
@@ -111,13 +100,44 @@ class ColumnLearner {
     });
   }
 
-  void read_sample(std::size_t first_col, std::size_t n_cols) {
+  // What a thread needs to learn some columns.
+  struct Room {
+    ReturnedBuffer<T> values;
+    DistinctValues<T> distinct;
+  };
+  // One that another block has left, or a new one.
+  class RoomOfThread {
+   public:
+    RoomOfThread(ColumnLearner& learner, std::size_t n_cols) : learner_(learner) {
+      std::unique_lock lock(learner_.mutex_);
+      if (!learner_.rooms_.empty()) {
+        room_ = std::move(learner_.rooms_.back());
+        learner_.rooms_.pop_back();
+        return;
+      }
+      lock.unlock();
+      const std::size_t n = learner_.rows_.sample.size;
+      room_.reset(new Room{ReturnedBuffer<T>(n * n_cols),
+                           DistinctValues<T>(n, !learner_.rows_.weights.empty())});
+    }
+    RoomOfThread(const RoomOfThread&) = delete;
+    RoomOfThread& operator=(const RoomOfThread&) = delete;
+    ~RoomOfThread() {
+      const std::lock_guard lock(learner_.mutex_);
+      learner_.rooms_.push_back(std::move(room_));
+    }
+    Room& operator*() const { return *room_; }
+
+   private:
+    ColumnLearner& learner_;
+    std::unique_ptr<Room> room_;
+  };
+
+  void read_sample(std::size_t first_col, std::size_t n_cols, Room& room) {
     const std::size_t n = rows_.sample.size;
-    AlignedBuffer<T> values(n * n_cols);
-    gather_columns(x_, rows_.sample, first_col, n_cols, values.data(), watch_);
-    DistinctValues<T> distinct(n, !rows_.weights.empty());
+    gather_columns(x_, rows_.sample, first_col, n_cols, room.values.data(), watch_);
     for (std::size_t c = 0; c < n_cols; ++c)
-      learn_column(values.data() + c * n, first_col + c, distinct);
+      learn_column(room.values.data() + c * n, first_col + c, room.distinct);
   }
 
   // From the values of the sample; `distinct` is room for work.
@@ -208,7 +228,8 @@ class ColumnLearner {
   std::vector<ColumnBins>& columns_;
   BinnedMatrix* out_;
   std::vector<FullScan<T>> scans_;
-  std::mutex mutex_;  // of what parts have found
+  std::vector<std::unique_ptr<Room>> rooms_;
+  std::mutex mutex_;  // of what parts have found, and of the rooms
 };
 
 // One of `columns` a column of x; for `out` see ColumnLearner.
@@ -221,11 +242,6 @@ void learn_columns(const MatrixView& x, const TrainingRows& rows, std::span<cons
     ColumnLearner<T>(x, rows, n_levels, max_bins, watch, columns, out).learn(n_threads);
   };
   x.is_double ? learn(double()) : learn(float());
-  // Values, sorted keys and a spare copy of them, and cumulative weights.
-  const std::size_t value_bytes = x.is_double ? sizeof(double) : sizeof(float),
-                    width = choose_block_columns(x, n_threads),
-                    used = rows.sample.size * ((width + 2) * value_bytes + sizeof(u64));
-  if (used * static_cast<std::size_t>(n_threads) > kMuchMemory) return_memory();
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ class DistinctValues {
 
   WholeCounts<T> whole_;
   KeySorter<K> sorter_;
-  AlignedBuffer<u64> cumulative_;  // not filled where are_single_
+  ReturnedBuffer<u64> cumulative_;  // not filled where are_single_
   std::size_t size_ = 0;
   bool has_missing_ = false;
   // Whether each value weighs one; where bins of the last column of such values end, and how many

@@ -48,8 +48,9 @@ struct Boosting::State {
         gains(rows->bins().size(), 0.0),
         n_splits(rows->bins().size(), 0) {
     const std::size_t n_apart = std::min(count_apart(), static_cast<std::size_t>(n_threads));
-    for (LeafRows* leaves : rows->make_leaves_apart(n_apart, kMostCopied))
-      growers_apart.push_back(std::make_unique<BoostingGrower>(table(), *leaves, params, 1, 1));
+    const std::vector<LeafRows*> apart = rows->make_leaves_apart(n_apart, kMostCopied);
+    for (std::size_t k = 1; k < apart.size(); ++k)
+      growers_apart.push_back(std::make_unique<BoostingGrower>(table(), *apart[k], params, 1, 1));
     for (LeafRows* leaves : rows->leaves_together())
       growers_together.push_back(
           std::make_unique<BoostingGrower>(table(), *leaves, params, 1, n_threads));
@@ -82,7 +83,8 @@ struct Boosting::State {
   std::unique_ptr<BoostingRows> rows;
   BoostingGrower grower;
   Residuals residuals;
-  std::vector<std::unique_ptr<BoostingGrower>> growers_apart;  // of one thread each
+  // Of one thread each; beside them `grower` has one.
+  std::vector<std::unique_ptr<BoostingGrower>> growers_apart;
   std::vector<std::unique_ptr<BoostingGrower>> growers_together;
   std::vector<StoredTree> trees;
   std::vector<double> gains;  // per feature, of all trees
@@ -338,7 +340,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
   if (!round.scores[0].incremental) s.residuals.forget();  // the words will be others
   const std::size_t n_trees = round.trees.size();
   const std::size_t n_apart = s.growers_apart.empty() ? 0 : s.count_apart();
-  std::vector<BoostingGrower*> free;
+  std::vector<BoostingGrower*> free{&s.grower};
   for (const auto& grower : s.growers_apart) free.push_back(grower.get());
   std::mutex free_mutex;
   const auto grow_tree = [&](std::size_t t, BoostingGrower& grower) {
@@ -347,6 +349,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
     round.trees[t].tree = grower.grow(scores, first, s.n_grown + t, watch);
     s.settle_tree(round, t, grower);
   };
+  if (n_apart > 0) s.grower.work_with(1);
   parallel_for(n_apart, s.n_threads, [&](std::size_t t) {
     std::unique_lock lock(free_mutex);
     BoostingGrower* const grower = free.back();
@@ -356,6 +359,7 @@ std::size_t Boosting::grow_rounds(std::size_t most_rounds, InterruptWatch& watch
     lock.lock();
     free.push_back(grower);
   });
+  s.grower.work_with(s.n_threads);
   const std::size_t n_together = s.growers_together.size();
   for (std::size_t first = 0; first < n_trees && n_together > 0; first += n_together)
     s.rows->grow_together(std::min(n_together, n_trees - first),
@@ -416,13 +420,34 @@ void Boosting::truncate(std::size_t n_trees) {
   state_->trees.resize(std::min(n_trees, state_->trees.size()));
 }
 
+namespace {
+
+// Trees side by side that are lent, not copied: that would be at the peak of a fit.
+class LentTrees {
+ public:
+  explicit LentTrees(std::span<StoredTree> stored) : stored_(stored), grown_(stored.size()) {
+    for (std::size_t t = 0; t < grown_.size(); ++t) std::swap(grown_[t], stored_[t].tree);
+  }
+  LentTrees(const LentTrees&) = delete;
+  LentTrees& operator=(const LentTrees&) = delete;
+  ~LentTrees() {
+    for (std::size_t t = 0; t < grown_.size(); ++t) std::swap(grown_[t], stored_[t].tree);
+  }
+  std::span<const GrownTree> trees() const { return grown_; }
+
+ private:
+  std::span<StoredTree> stored_;
+  std::vector<GrownTree> grown_;
+};
+
+}  // namespace
+
 Trees Boosting::finish(std::size_t first, std::size_t last) const {
-  std::vector<GrownTree> grown;
-  for (std::size_t t = first; t < std::min(last, n_trees()); ++t)
-    grown.push_back(state_->trees[t].tree);
+  const std::size_t end = std::min(last, n_trees()), begin = std::min(first, end);
+  const LentTrees lent(std::span(state_->trees).subspan(begin, end - begin));
   ArenaOptions options;
   options.n_features = static_cast<u32>(n_features());
-  return compact_trees(grown, options);
+  return compact_trees(lent.trees(), options);
 }
 
 std::vector<u32> Boosting::slots() const {

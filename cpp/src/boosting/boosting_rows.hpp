@@ -18,8 +18,8 @@ class BoostingRows {
   virtual const WeightFacts& weights() const = 0;
   virtual const GradientFacts& gradients() const = 0;
   virtual LeafRows& leaves() = 0;
-  // Rows of other trees that can be grown at the same time, if their copies are to take no more
-  // bytes than this.
+  // Rows of so many trees that can be grown at the same time, the first of them leaves(); none if
+  // copies for all of them would take more bytes than this.
   virtual std::vector<LeafRows*> make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) = 0;
   // Rows of the trees of a round that are grown together, in steps that all of them take at once:
   // grow(0) .. grow(n_trees - 1), of no more trees than these. None: one after the other.

@@ -79,6 +79,8 @@ class LeafRows {
  public:
   virtual ~LeafRows() = default;
 
+  // Threads of the next trees, at most as many as at first. The trees are the same.
+  virtual void work_with(int) {}
   // The columns that the next tree may look at, before its root is opened. Returns the layout of
   // the histograms, until the next choice.
   virtual const RecordLayout& choose_columns(const ColumnChoice& choice) = 0;

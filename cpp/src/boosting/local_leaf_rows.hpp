@@ -30,6 +30,7 @@ class LocalLeafRows final : public LeafRows {
   std::size_t bytes() const;
   const Records& records() const { return records_; }
 
+  void work_with(int n_threads) override { n_threads_ = n_threads; }
   const RecordLayout& choose_columns(const ColumnChoice& choice) override;
   std::size_t n_entries() const { return n_entries_; }
   RootSums open_root(const TreeStart& start, i64* histogram) override;
@@ -109,7 +110,7 @@ class LocalLeafRows final : public LeafRows {
   const SharedRows& shared_;
   Records& records_;
   const u32 width_;
-  const int n_threads_;
+  int n_threads_;
   const std::size_t most_entries_;  // words of a histogram of all columns
   std::size_t n_entries_;           // and of those at hand
   VectorWords vectors_;

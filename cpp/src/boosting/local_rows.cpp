@@ -81,8 +81,10 @@ LocalRows::LocalRows(const BoostingInput& input, const RowWeights& weights, Loss
 std::vector<LeafRows*> LocalRows::make_leaves_apart(std::size_t n_trees, std::size_t most_bytes) {
   std::vector<LeafRows*> made;
   // As much as if trees drew all columns, which they may come to do.
-  if (n_trees * n_rows() * records_.layout().bytes_per_row() > most_bytes) return made;
-  for (std::size_t k = 0; k < n_trees; ++k) {
+  if (n_trees == 0 || n_trees * n_rows() * records_.layout().bytes_per_row() > most_bytes)
+    return made;
+  made.push_back(&leaves_);
+  for (std::size_t k = 1; k < n_trees; ++k) {
     apart_.push_back(std::make_unique<Apart>(shared_, records_, 1));
     made.push_back(&apart_.back()->leaves);
   }

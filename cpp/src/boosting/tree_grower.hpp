@@ -42,6 +42,12 @@ class BoostingGrower {
   GrownTree grow(std::span<const SearchPlan> scores, u32 first_score, u64 tree,
                  InterruptWatch& watch);
 
+  // Threads of the next trees, at most as many as at first.
+  void work_with(int n_threads) {
+    n_threads_ = n_threads;
+    rows_.work_with(n_threads);
+  }
+
   const std::vector<GrownLeaf>& leaves() const { return leaves_; }
   LeafRows& rows() const { return rows_; }
   // Per node of the tree grown last: the largest bin that goes left (numeric splits).
@@ -185,7 +191,7 @@ class BoostingGrower {
   LeafRows& rows_;
   const BoostingParams& params_;
   const u32 n_scores_;
-  const int n_threads_;
+  int n_threads_;
   const u32 width_;  // words of an entry
   std::vector<AlignedBuffer<i64>> histograms_;
   std::size_t histogram_size_ = 0;     // of each, in words

@@ -207,7 +207,7 @@ def encode_columns(
                 raise _refuse_category(column)
             levels, codes = _drop_uncounted(*column.as_levels(), counted)
             categories.append(levels)
-            arrays.append(_codes_as_numbers(codes))
+            arrays.append(_codes_as_numbers(codes, len(levels)))
         elif column.holds_text:
             raise DataTypeError(
                 f"X {column.where} holds text, and 'categorical_features' does not say that it is a category. "
@@ -309,7 +309,7 @@ def _fits(column: Column, parts: tuple[str, ...]) -> bool:
     return column.elements is None or column.elements.shape[1] == len(parts)
 
 
-def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.float64]:
+def _match_levels(column: Column, levels: AnyArray, unseen: str) -> FloatMatrix:
     if column.values is not None and unseen == "missing" and _are_codes(levels):
         # As in ensembles, whose members are fitted on codes: a number is its own code, or none.
         numbers = column.values.astype(np.float64) + 0.0
@@ -329,15 +329,17 @@ def _match_levels(column: Column, levels: AnyArray, unseen: str) -> NDArray[np.f
             "With unseen='missing' it would count as a missing value."
         )
     renumber = np.array([*known, -1], dtype=np.int64)
-    return _codes_as_numbers(renumber[codes])
+    return _codes_as_numbers(renumber[codes], len(levels))
 
 
 def _are_codes(levels: AnyArray) -> bool:
     return levels.dtype != object and np.array_equal(levels, np.arange(len(levels)))
 
 
-def _codes_as_numbers(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    numbers = codes.astype(np.float64)
+def _codes_as_numbers(codes: NDArray[np.int64], n_levels: int) -> FloatMatrix:
+    """Codes with NaN for missing ones, in four bytes where these hold them: all columns wait to be stacked."""
+    is_exact = n_levels <= _FLOAT32_EXACT
+    numbers: FloatMatrix = codes.astype(np.float32) if is_exact else codes.astype(np.float64)
     numbers[codes < 0] = np.nan
     return numbers
 
