@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/recompiled.hpp"
 #include "committee/elementary.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/parallel.hpp"
@@ -13,7 +14,7 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kBlockRows = 512, kTaskRows = 8'192;
+constexpr std::size_t kBlockRows = 512, kRowsOfTask = 8'192;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double find_exponential(double exponent) {
@@ -75,8 +76,8 @@ LogisticLevels::LogisticLevels(std::span<const u32> levels, std::span<const doub
   if (!weights.empty())
     for (const u32 row : rows_) weights_.push_back(weights[row]);
   for (std::size_t k = 0; k < n_levels; ++k)
-    for (std::size_t begin = begins_[k]; begin < begins_[k + 1]; begin += kTaskRows)
-      tasks_.push_back({k, begin, std::min(begin + kTaskRows, begins_[k + 1])});
+    for (std::size_t begin = begins_[k]; begin < begins_[k + 1]; begin += kRowsOfTask)
+      tasks_.push_back({k, begin, std::min(begin + kRowsOfTask, begins_[k + 1])});
 }
 
 std::vector<LogisticLevels::Level> LogisticLevels::describe(
@@ -124,16 +125,18 @@ void LogisticLevels::for_blocks(const Task& task, const Level& level, const doub
 // Minus the logarithms of the levels' probabilities.
 void LogisticLevels::find_losses(const Level& level, const Distances& to, double* losses) {
   Distances::Values above_one, logs;
-  const auto beyond = [&](std::size_t i) {
+  const auto beyond = [&](std::size_t i) COMMITTEE_INLINE_LAMBDA {
     return to.exp_a[i] + to.exp_b[i] + to.exp_a[i] * to.exp_b[i];
   };
   for (std::size_t i = 0; i < to.n; ++i) above_one[i] = 1.0 + beyond(i);
   find_logs({above_one.data(), to.n}, logs.data());
-  for (std::size_t i = 0; i < to.n; ++i) {
-    const double lost = ((above_one[i] - 1.0) - beyond(i)) / above_one[i];  // to first order
-    losses[i] =
-        (std::max(-to.a[i], 0.0) + std::max(to.b[i], 0.0)) + (logs[i] - lost - level.log_share);
-  }
+  call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+    const double log_share = level.log_share;
+    for (std::size_t i = 0; i < to.n; ++i) {
+      const double lost = ((above_one[i] - 1.0) - beyond(i)) / above_one[i];  // to first order
+      losses[i] = (std::max(-to.a[i], 0.0) + std::max(to.b[i], 0.0)) + (logs[i] - lost - log_share);
+    }
+  });
 }
 
 void LogisticLevels::add(std::size_t begin, std::span<const double> values, ExactSum& sum) const {
@@ -171,14 +174,16 @@ ThresholdTerms LogisticLevels::sum_terms(const double* scores, std::span<const d
     std::array<Distances::Values, n_terms> values;
     for_blocks(tasks_[t], level, scores, [&](std::size_t begin, const Distances& to) {
       find_losses(level, to, values[loss].data());
-      for (std::size_t i = 0; i < to.n; ++i) {
-        const double up = to.upper_rate(i, level), down = to.lower_rate(i, level);
-        values[upper][i] = -up;
-        values[lower][i] = down;
-        values[upper_twice][i] = up * (up - (to.above(i) - to.below(i)));
-        values[lower_twice][i] = down * (down + (1.0 - 2.0 * to.under(i)));
-        values[mixed][i] = -up * down;
-      }
+      call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+        for (std::size_t i = 0; i < to.n; ++i) {
+          const double up = to.upper_rate(i, level), down = to.lower_rate(i, level);
+          values[upper][i] = -up;
+          values[lower][i] = down;
+          values[upper_twice][i] = up * (up - (to.above(i) - to.below(i)));
+          values[lower_twice][i] = down * (down + (1.0 - 2.0 * to.under(i)));
+          values[mixed][i] = -up * down;
+        }
+      });
       for (std::size_t k = 0; k < n_terms; ++k) add(begin, {values[k].data(), to.n}, sums[t][k]);
     });
   });
@@ -203,15 +208,22 @@ void LogisticLevels::find_gradients(const double* scores, std::span<const double
                                     int n_threads, double* gradients, double* hessians) const {
   const std::vector<Level> levels = describe(thresholds);
   parallel_for(tasks_.size(), n_threads, [&](std::size_t t) {
-    for_blocks(
-        tasks_[t], levels[tasks_[t].level], scores, [&](std::size_t begin, const Distances& to) {
-          for (std::size_t i = 0; i < to.n; ++i) {
-            const double a = to.exp_a[i], b = to.exp_b[i];
-            gradients[rows_[begin + i]] = to.above(i) - to.under(i);
-            // The density is F (1 - F).
-            hessians[rows_[begin + i]] = a / ((1.0 + a) * (1.0 + a)) + b / ((1.0 + b) * (1.0 + b));
-          }
-        });
+    for_blocks(tasks_[t], levels[tasks_[t].level], scores,
+               [&](std::size_t begin, const Distances& to) {
+                 Distances::Values own_gradients, own_hessians;
+                 call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+                   for (std::size_t i = 0; i < to.n; ++i) {
+                     const double a = to.exp_a[i], b = to.exp_b[i];
+                     own_gradients[i] = to.above(i) - to.under(i);
+                     // The density is F (1 - F).
+                     own_hessians[i] = a / ((1.0 + a) * (1.0 + a)) + b / ((1.0 + b) * (1.0 + b));
+                   }
+                 });
+                 for (std::size_t i = 0; i < to.n; ++i) {
+                   gradients[rows_[begin + i]] = own_gradients[i];
+                   hessians[rows_[begin + i]] = own_hessians[i];
+                 }
+               });
   });
 }
 
