@@ -28,7 +28,7 @@ struct RowTerms {
 // Scores: mean m and ln s, information 1 / s^2 and 2. The natural gradients are m - y and
 // (1 - z^2) / 2, z = (y - m) / s.
 struct NormalRows {
-  static constexpr double kRowNs = 12.0;
+  static constexpr double kRowNs = 6.0;
   // A row further than about ten spreads away counts as one there: its share in a leaf is bounded.
   static constexpr double kLeast = -50.0, kMostLog = 300.0;
   static double prepare(double y) { return y; }
@@ -59,7 +59,7 @@ struct LogNormalRows : NormalRows {
 // exact for large means and for small a, and too large for small means with a large a, where steps
 // are smaller for it.
 struct NegativeBinomialRows {
-  static constexpr double kRowNs = 120.0;
+  static constexpr double kRowNs = 50.0;
   static constexpr double kMostLogMean = 40.0, kLeastLog = -18.0, kMostLog = 10.0;
   static constexpr double kLeastInformation = 1e-6;
   static double prepare(double y) { return y; }
