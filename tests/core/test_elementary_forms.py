@@ -148,3 +148,21 @@ def test_ordered_levels(weighted: bool, instructions: str) -> None:
             return [np.asarray(part).tobytes() for part in [rows.sum_losses(scores, thresholds, 1), *terms]]
 
         assert find() == find_plain(find, instructions)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("name", ["lambdarank", "pairwise", "listwise"])
+def test_ranking(name: str, normalize: bool, instructions: str) -> None:
+    """Queries of all lengths, with ties and with far scores."""
+    lengths = np.array([*range(1, 41), 64, 100, 257])
+    offsets, n = np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint64), int(lengths.sum())
+    rng = np.random.default_rng(6)
+    rows, labels = rng.permutation(n).astype(np.uint32), rng.integers(0, 4, n).astype(float)
+    scores = np.round(np.clip(draw_scores(n, 1), -1e3, 1e3), 1)
+    given = (rows, offsets, labels, 2.0**labels - 1.0, np.empty(0), 1.3, 30, normalize)
+    loss = _core.make_rank_loss(name, *given)
+
+    def find() -> list[bytes]:
+        return [part.tobytes() for part in (*loss.find_gradients(scores, 1), np.array(loss.measure(scores, 1)))]
+
+    assert find() == find_plain(find, instructions)
