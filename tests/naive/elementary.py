@@ -1,4 +1,4 @@
-"""Logarithms and exponentials of one number at a time, by the steps that the engine takes for eight."""
+"""Logarithms and exponentials of one number at a time, by the steps of the engine's loops."""
 
 from __future__ import annotations
 

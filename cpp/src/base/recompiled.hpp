@@ -1,4 +1,4 @@
-// Plain code that is compiled once more, for instructions that most processors have.
+// Plain code that is compiled once more, for instructions that most processors have, or some.
 #pragma once
 #include "base/x86_vectors.hpp"
 
@@ -20,6 +20,24 @@ auto call_recompiled(const Call& call) {
   if (may_use(Instructions::avx2)) return call_avx2(call);
 #endif
   return call();
+}
+
+#if defined(COMMITTEE_AVX512)
+template <class Call>
+COMMITTEE_AVX512 COMMITTEE_FLATTEN auto call_avx512(const Call& call) {
+  return call();
+}
+#endif
+
+// The same for loops that the compiler turns into vectors of whatever width there is: by AVX-512
+// too. What the loops call is marked as inlined, since Clang flattens one level only; numbers that
+// they read are copied into the call, where nothing that they write can be one of them.
+template <class Call>
+auto call_widened(const Call& call) {
+#if defined(COMMITTEE_AVX512)
+  if (may_use(Instructions::avx512)) return call_avx512(call);
+#endif
+  return call_recompiled(call);
 }
 
 }  // namespace committee

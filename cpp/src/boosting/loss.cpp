@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/exponentials.hpp"
 #include "base/fixed_weights.hpp"
+#include "base/recompiled.hpp"
 #include "base/weighted_quantile.hpp"
-#include "base/x86_vectors.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/losses/all.hpp"
 #include "committee/parallel.hpp"
@@ -13,14 +12,6 @@
 namespace committee {
 
 namespace {
-
-// Without AVX-512 x86-64 has no conversion of 64-bit integers to doubles, and compilers leave a
-// loop over logarithms scalar; elsewhere they vectorise it better than by hand.
-#if defined(__x86_64__)
-constexpr bool kLogsByHand = true;
-#else
-constexpr bool kLogsByHand = false;
-#endif
 
 // One function of a target and a score, for each score: what does not depend on the function.
 class ScoreLoss : public Loss {
@@ -99,59 +90,22 @@ class ScoreLoss : public Loss {
   const bool ordered_;             // scores of a row are quantiles, ascending
 };
 
-// Gradients of n rows of one score; null hessians where all of them are one. `by_lanes`: with wide
-// registers the compiler takes more exponentials at a time than are written out.
+// Gradients of n rows of one score; null hessians where all of them are one.
 template <class Function>
 COMMITTEE_INLINE inline void fill_gradients(const Function& function, const double* y,
-                                            const double* f, std::size_t n, double* g, double* h,
-                                            bool by_lanes) {
+                                            const double* f, std::size_t n, double* g, double* h) {
   if constexpr (Function::kShape.constant_hessian) {
     if (!h) {
       for (std::size_t i = 0; i < n; ++i) g[i] = function.gradients(y[i], f[i]).gradient;
       return;
     }
   }
-  constexpr bool kByPower = requires { function.gradients_by_power(y[0], f[0]); };
-  if constexpr (kByPower) {
-    if (by_lanes) {
-      for (std::size_t i = 0; i < n; ++i) g[i] = fast_exp(hold_within(-f[i], -708.0, 709.0));
-    } else {
-      for (std::size_t i = 0; i < n; ++i) g[i] = -f[i];
-      take_fast_exps(g, n);
-    }
-  }
   for (std::size_t i = 0; i < n; ++i) {
-    GradientPair pair;
-    if constexpr (kByPower) {
-      pair = function.gradients_by_power(y[i], g[i]);
-    } else {
-      pair = function.gradients(y[i], f[i]);
-    }
+    const GradientPair pair = find_gradient_pair(function, y[i], f[i]);
     g[i] = pair.gradient;
     h[i] = pair.hessian;
   }
 }
-
-template <class Function>
-COMMITTEE_INLINE inline void add_losses(const Function& function, const double* y, const double* f,
-                                        std::size_t n, double* values) {
-  for (std::size_t i = 0; i < n; ++i) values[i] += function.value(y[i], f[i]);
-}
-
-#if defined(COMMITTEE_AVX512)
-// With a copy of the function, which the loops may keep in registers.
-template <class Function>
-COMMITTEE_AVX512 void fill_avx512(const Function function, const double* y, const double* f,
-                                  std::size_t n, double* g, double* h) {
-  fill_gradients(function, y, f, n, g, h, true);
-}
-
-template <class Function>
-COMMITTEE_AVX512 void add_losses_avx512(const Function function, const double* y, const double* f,
-                                        std::size_t n, double* values) {
-  add_losses(function, y, f, n, values);
-}
-#endif
 
 template <class Function>
 class ScalarLoss final : public ScoreLoss {
@@ -163,45 +117,28 @@ class ScalarLoss final : public ScoreLoss {
   void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                       double* hessians) const override {
     for (u32 k = 0; k < n_scores_; ++k) {
-      const Function function = functions_[k];  // a copy that the loop may keep in registers
       const double* y = view.y + k * view.stride + begin;
       const double* f = view.scores + k * view.stride + begin;
       double* g = gradients + k * kLossBlock;
       double* h = hessians ? hessians + k * kLossBlock : nullptr;
-#if defined(COMMITTEE_AVX512)
-      if (may_use(Instructions::avx512)) {
-        fill_avx512(function, y, f, end - begin, g, h);
-        continue;
-      }
-#endif
-      fill_gradients(function, y, f, end - begin, g, h, false);
+      call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+        const Function function = functions_[k];  // a copy that the loop may keep in registers
+        fill_gradients(function, y, f, end - begin, g, h);
+      });
     }
   }
 
   void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
                    double* values) const override {
-    std::fill_n(values, end - begin, 0.0);
+    const std::size_t n = end - begin;
+    std::fill_n(values, n, 0.0);
     for (u32 k = 0; k < n_scores_; ++k) {
-      const std::size_t at = k * view.stride + begin;
-      std::size_t i = 0;
-      if constexpr (kLogsByHand && requires(Function f) { f.value_by_log(0.0, 0.0, 0.0); }) {
-        for (; i + EightDoubles::kSize <= end - begin; i += EightDoubles::kSize) {
-          double logs[EightDoubles::kSize];
-          log_one_plus_exp(EightDoubles(view.scores + at + i)).store(logs);
-          for (std::size_t e = 0; e < EightDoubles::kSize; ++e)
-            values[i + e] +=
-                functions_[k].value_by_log(view.y[at + i + e], view.scores[at + i + e], logs[e]);
-        }
-      }
-      const Function function = functions_[k];
-      const double *y = view.y + at, *f = view.scores + at;
-#if defined(COMMITTEE_AVX512)
-      if (may_use(Instructions::avx512)) {
-        add_losses_avx512(function, y + i, f + i, end - begin - i, values + i);
-        continue;
-      }
-#endif
-      add_losses(function, y + i, f + i, end - begin - i, values + i);
+      const double* y = view.y + k * view.stride + begin;
+      const double* f = view.scores + k * view.stride + begin;
+      call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+        const Function function = functions_[k];
+        for (std::size_t i = 0; i < n; ++i) values[i] += function.value(y[i], f[i]);
+      });
     }
   }
 
@@ -230,50 +167,15 @@ class ScalarLoss final : public ScoreLoss {
 
  private:
   void take_means(u32 k, std::span<double> scores) const override {
-    const Function function = functions_[k];
-    for (double& score : scores) score = function.mean(score);
+    call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+      const Function function = functions_[k];
+      for (double& score : scores) score = function.mean(score);
+    });
   }
   double link(u32 k, double mean) const override { return functions_[k].link(mean); }
 
   std::vector<Function> functions_;  // one a score; they differ in what they adapt to, or in level
 };
-
-#if defined(COMMITTEE_AVX512)
-// Gradients of n rows from their scores, one class after the other, so that the compiler takes
-// eight rows at a time; each row as in MulticlassLoss::find_row_gradients.
-COMMITTEE_AVX512 void fill_softmax_avx512(const SoftmaxLoss function, const ScoreView& view,
-                                          std::size_t begin, std::size_t n, double* gradients,
-                                          double* hessians) {
-  const double* const scores = view.scores + begin;
-  const double* const y = view.y + begin;
-  double largest[kLossBlock], sums[kLossBlock];
-  for (std::size_t i = 0; i < n; ++i) largest[i] = scores[i];
-  for (u32 k = 1; k < function.n_classes; ++k) {
-    const double* const f = scores + k * view.stride;
-    for (std::size_t i = 0; i < n; ++i) largest[i] = take_larger(f[i], largest[i]);
-  }
-  for (u32 k = 0; k < function.n_classes; ++k) {
-    const double* const f = scores + k * view.stride;
-    double* const g = gradients + k * kLossBlock;
-    for (std::size_t i = 0; i < n; ++i) g[i] = SoftmaxLoss::power(f[i] - largest[i]);
-    if (k == 0) {
-      for (std::size_t i = 0; i < n; ++i) sums[i] = g[i];
-    } else {
-      for (std::size_t i = 0; i < n; ++i) sums[i] = sums[i] + g[i];
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) sums[i] = 1.0 / sums[i];
-  for (u32 k = 0; k < function.n_classes; ++k) {
-    double *const g = gradients + k * kLossBlock, *const h = hessians + k * kLossBlock;
-    const auto number = static_cast<double>(k);
-    for (std::size_t i = 0; i < n; ++i) {
-      const GradientPair pair = function.gradients(mark_equal(y[i], number), g[i] * sums[i]);
-      g[i] = pair.gradient;
-      h[i] = pair.hessian;
-    }
-  }
-}
-#endif
 
 class MulticlassLoss final : public Loss {
  public:
@@ -284,36 +186,51 @@ class MulticlassLoss final : public Loss {
 
   void find_gradients(const ScoreView& view, std::size_t begin, std::size_t end, double* gradients,
                       double* hessians) const override {
-#if defined(COMMITTEE_AVX512)
-    if (may_use(Instructions::avx512))
-      return fill_softmax_avx512(function_, view, begin, end - begin, gradients, hessians);
-#endif
-    constexpr std::size_t kSize = EightDoubles::kSize;
-    std::size_t row = begin;
-    for (; row + kSize <= end; row += kSize)
-      find_row_gradients<EightDoubles>(view, row, gradients + (row - begin),
-                                       hessians + (row - begin));
-    for (; row < end; ++row)
-      find_row_gradients<double>(view, row, gradients + (row - begin), hessians + (row - begin));
+    const std::size_t n = end - begin;
+    const double *y = view.y + begin, *scores = view.scores + begin;
+    call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+      const SoftmaxLoss function = function_;
+      double factors[kLossBlock];
+      share_rows(scores, view.stride, n, gradients, factors,
+                 [](double x) COMMITTEE_INLINE_LAMBDA { return SoftmaxLoss::power(x); });
+      for (u32 k = 0; k < n_scores_; ++k) {
+        double *g = gradients + k * kLossBlock, *h = hessians + k * kLossBlock;
+        const auto label = static_cast<double>(k);
+        for (std::size_t i = 0; i < n; ++i) {
+          const GradientPair pair =
+              function.gradients(y[i] == label ? 1.0 : 0.0, g[i] * factors[i]);
+          g[i] = pair.gradient;
+          h[i] = pair.hessian;
+        }
+      }
+    });
   }
 
   void find_values(const ScoreView& view, std::size_t begin, std::size_t end,
                    double* values) const override {
-    constexpr std::size_t kSize = EightDoubles::kSize;
-    std::size_t row = begin;
-    for (; row + kSize <= end; row += kSize)
-      find_row_values<EightDoubles>(view, row, values + (row - begin));
-    for (; row < end; ++row) find_row_values<double>(view, row, values + (row - begin));
+    for (std::size_t row = begin; row < end; row += kLossBlock) {
+      const std::size_t n = std::min(kLossBlock, end - row);
+      double* const own = values + (row - begin);
+      find_log_sums(view.scores + row, view.stride, n, own);
+      for (std::size_t i = 0; i < n; ++i)
+        own[i] -= view.scores[static_cast<std::size_t>(view.y[row + i]) * view.stride + row + i];
+    }
   }
 
   void find_means(double* scores, std::size_t stride, std::size_t n) const override {
-    std::vector<double> shares(std::size_t{n_scores_} * kLossBlock);
+    std::vector<double> powers(std::size_t{n_scores_} * kLossBlock);
     for (std::size_t begin = 0; begin < n; begin += kLossBlock) {
       const std::size_t size = std::min(kLossBlock, n - begin);
-      find_shares({nullptr, scores, stride}, begin, size, shares.data());
-      for (u32 k = 0; k < n_scores_; ++k) {
-        std::copy_n(shares.data() + k * kLossBlock, size, scores + k * stride + begin);
-      }
+      call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+        double factors[kLossBlock];
+        share_rows(scores + begin, stride, size, powers.data(), factors,
+                   [](double x) COMMITTEE_INLINE_LAMBDA { return exponential(x); });
+        for (u32 k = 0; k < n_scores_; ++k) {
+          const double* const from = powers.data() + k * kLossBlock;
+          double* const to = scores + k * stride + begin;
+          for (std::size_t i = 0; i < size; ++i) to[i] = from[i] * factors[i];
+        }
+      });
     }
   }
 
@@ -338,73 +255,45 @@ class MulticlassLoss final : public Loss {
   }
 
  private:
-  // Gradients of a row, or of eight: of score k at k * kLossBlock.
-  template <class Number>
-  void find_row_gradients(const ScoreView& view, std::size_t row, double* g, double* h) const {
-    const auto power = [](const Number& x)
-                           COMMITTEE_INLINE_LAMBDA { return SoftmaxLoss::power(x); };
-    const Number factor = 1.0 / sum_powers<Number>(view.scores + row, view.stride, g, power);
-    const Number y = load_numbers<Number>(view.y + row);
-    for (u32 k = 0; k < n_scores_; ++k, g += kLossBlock, h += kLossBlock) {
-      const Number share = load_numbers<Number>(g) * factor;
-      const GradientPairOf<Number> pair =
-          function_.gradients(mark_equal(y, static_cast<double>(k)), share);
-      store_numbers(pair.gradient, g);
-      store_numbers(pair.hessian, h);
-    }
-  }
-
-  // Losses of a row, or of eight.
-  template <class Number>
-  void find_row_values(const ScoreView& view, std::size_t row, double* values) const {
-    const auto load = [&](u32 k) COMMITTEE_INLINE_LAMBDA {
-      return load_numbers<Number>(view.scores + k * view.stride + row);
-    };
-    Number largest = load(0);
-    for (u32 k = 1; k < n_scores_; ++k) largest = take_larger(load(k), largest);
-    Number sum = exponential(load(0) - largest);
-    for (u32 k = 1; k < n_scores_; ++k) sum = sum + exponential(load(k) - largest);
-    double sums[sizeof(Number) / sizeof(double)], tops[sizeof(Number) / sizeof(double)];
-    store_numbers(sum, sums);
-    store_numbers(largest, tops);
-    for (std::size_t e = 0; e < std::size(sums); ++e) {
-      const auto label = static_cast<std::size_t>(view.y[row + e]);
-      values[e] = natural_log(sums[e]) + tops[e] - view.scores[label * view.stride + row + e];
-    }
-  }
-
-  // Probabilities of n rows from `begin` on: shares[k * kLossBlock + i].
-  void find_shares(const ScoreView& view, std::size_t begin, std::size_t n, double* shares) const {
-    std::size_t i = 0;
-    for (; i + EightDoubles::kSize <= n; i += EightDoubles::kSize)
-      share_rows<EightDoubles>(view.scores + begin + i, view.stride, shares + i);
-    for (; i < n; ++i) share_rows<double>(view.scores + begin + i, view.stride, shares + i);
-  }
-
-  template <class Number>
-  void share_rows(const double* scores, std::size_t stride, double* shares) const {
-    const auto power = [](const Number& x) COMMITTEE_INLINE_LAMBDA { return exponential(x); };
-    const Number factor = 1.0 / sum_powers<Number>(scores, stride, shares, power);
-    for (u32 k = 0; k < n_scores_; ++k) {
-      double* const at = shares + k * kLossBlock;
-      store_numbers(load_numbers<Number>(at) * factor, at);
-    }
-  }
-
-  // Sum over the scores of e^(score - the largest), and each of these.
-  template <class Number, class Power>
-  Number sum_powers(const double* scores, std::size_t stride, double* powers, Power&& power) const {
-    Number largest = load_numbers<Number>(scores);
-    for (u32 k = 1; k < n_scores_; ++k)
-      largest = take_larger(load_numbers<Number>(scores + k * stride), largest);
-    Number sum = power(load_numbers<Number>(scores) - largest);
-    store_numbers(sum, powers);
+  // Of the rows of a block, row by row in the inner loops: they become vectors.
+  COMMITTEE_INLINE void find_largest(const double* scores, std::size_t stride, std::size_t n,
+                                     double* largest) const {
+    std::copy_n(scores, n, largest);
     for (u32 k = 1; k < n_scores_; ++k) {
-      const Number share = power(load_numbers<Number>(scores + k * stride) - largest);
-      store_numbers(share, powers + k * kLossBlock);
-      sum = sum + share;
+      const double* const own = scores + k * stride;
+      for (std::size_t i = 0; i < n; ++i) largest[i] = take_larger(own[i], largest[i]);
     }
-    return sum;
+  }
+
+  // e^(score - the largest) of each score at powers[k * kLossBlock + i], and the factors that make
+  // them probabilities.
+  template <class Power>
+  COMMITTEE_INLINE void share_rows(const double* scores, std::size_t stride, std::size_t n,
+                                   double* powers, double* factors, Power&& power) const {
+    double largest[kLossBlock], sums[kLossBlock] = {};
+    find_largest(scores, stride, n, largest);
+    for (u32 k = 0; k < n_scores_; ++k) {
+      const double* const own = scores + k * stride;
+      double* const to = powers + k * kLossBlock;
+      for (std::size_t i = 0; i < n; ++i) {
+        to[i] = power(own[i] - largest[i]);
+        sums[i] += to[i];
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) factors[i] = 1.0 / sums[i];
+  }
+
+  // The logarithm of the sum of e^score.
+  void find_log_sums(const double* scores, std::size_t stride, std::size_t n, double* logs) const {
+    call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+      double largest[kLossBlock], sums[kLossBlock] = {};
+      find_largest(scores, stride, n, largest);
+      for (u32 k = 0; k < n_scores_; ++k) {
+        const double* const own = scores + k * stride;
+        for (std::size_t i = 0; i < n; ++i) sums[i] += exponential(own[i] - largest[i]);
+      }
+      for (std::size_t i = 0; i < n; ++i) logs[i] = natural_log(sums[i]) + largest[i];
+    });
   }
 
   SoftmaxLoss function_;

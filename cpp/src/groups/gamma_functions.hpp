@@ -8,10 +8,23 @@ namespace committee {
 
 constexpr double kStirlingFrom = 10.0;
 
+// add(x) while x is below it, and x one more each time. As many steps for every x > 0, those beyond
+// with no effect, so that loops over numbers become vectors: `add` is given whether it is to add.
+template <class Add>
+COMMITTEE_INLINE inline double move_up(double x, Add&& add) {
+  for (int step = 0; step < static_cast<int>(kStirlingFrom); ++step) {
+    const bool below = x < kStirlingFrom;
+    add(x, below);
+    x += below ? 1.0 : 0.0;
+  }
+  return x;
+}
+
 // ln Gamma(x), within about 1e-14 of max(1, its size).
-inline double log_gamma(double x) {
+COMMITTEE_INLINE inline double log_gamma(double x) {
   double product = 1.0;
-  for (; x < kStirlingFrom; x += 1.0) product *= x;
+  x = move_up(x,
+              [&](double at, bool below) COMMITTEE_INLINE_LAMBDA { product *= below ? at : 1.0; });
   const double r = 1.0 / x, z = r * r;
   const double series =
       r *
@@ -23,9 +36,10 @@ inline double log_gamma(double x) {
 }
 
 // Its derivative.
-inline double digamma(double x) {
+COMMITTEE_INLINE inline double digamma(double x) {
   double below = 0.0;
-  for (; x < kStirlingFrom; x += 1.0) below += 1.0 / x;
+  x = move_up(
+      x, [&](double at, bool adds) COMMITTEE_INLINE_LAMBDA { below += adds ? 1.0 / at : 0.0; });
   const double r = 1.0 / x, z = r * r;
   const double series =
       z * (1.0 / 12.0 +
@@ -35,9 +49,10 @@ inline double digamma(double x) {
 }
 
 // Its second derivative.
-inline double trigamma(double x) {
+COMMITTEE_INLINE inline double trigamma(double x) {
   double below = 0.0;
-  for (; x < kStirlingFrom; x += 1.0) below += 1.0 / (x * x);
+  x = move_up(x, [&](double at, bool adds)
+                     COMMITTEE_INLINE_LAMBDA { below += adds ? 1.0 / (at * at) : 0.0; });
   const double r = 1.0 / x, z = r * r;
   const double series =
       1.0 / 6.0 +

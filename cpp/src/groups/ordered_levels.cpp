@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/recompiled.hpp"
 #include "committee/elementary.hpp"
 #include "committee/exact_sum.hpp"
 #include "committee/parallel.hpp"
@@ -14,7 +15,7 @@ namespace committee {
 
 namespace {
 
-constexpr std::size_t kBlockRows = 512, kTaskRows = 8'192;
+constexpr std::size_t kBlockRows = 512, kRowsOfTask = 8'192;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of logarithms of spreads, and of distances that a product takes.
 constexpr double kMostLogSpread = 4.0, kFurthest = 700.0;
@@ -101,8 +102,8 @@ LogisticLevels::LogisticLevels(std::span<const u32> levels, std::span<const doub
   if (!weights.empty())
     for (const u32 row : rows_) weights_.push_back(weights[row]);
   for (std::size_t k = 0; k < n_levels; ++k)
-    for (std::size_t begin = begins_[k]; begin < begins_[k + 1]; begin += kTaskRows)
-      tasks_.push_back({k, begin, std::min(begin + kTaskRows, begins_[k + 1])});
+    for (std::size_t begin = begins_[k]; begin < begins_[k + 1]; begin += kRowsOfTask)
+      tasks_.push_back({k, begin, std::min(begin + kRowsOfTask, begins_[k + 1])});
 }
 
 std::vector<LogisticLevels::Level> LogisticLevels::describe(
@@ -184,16 +185,18 @@ void LogisticLevels::for_blocks(const Task& task, const Level& level, const doub
 template <class Shares>
 void LogisticLevels::find_losses(const Shares& shares, const Distances& to, double* losses) {
   Distances::Values above_one, logs;
-  const auto beyond = [&](std::size_t i) {
+  const auto beyond = [&](std::size_t i) COMMITTEE_INLINE_LAMBDA {
     return to.exp_a[i] + to.exp_b[i] + to.exp_a[i] * to.exp_b[i];
   };
   for (std::size_t i = 0; i < to.n; ++i) above_one[i] = 1.0 + beyond(i);
   find_logs({above_one.data(), to.n}, logs.data());
-  for (std::size_t i = 0; i < to.n; ++i) {
-    const double lost = ((above_one[i] - 1.0) - beyond(i)) / above_one[i];  // to first order
-    losses[i] =
-        (std::max(-to.a[i], 0.0) + std::max(to.b[i], 0.0)) + (logs[i] - lost - shares.log_share(i));
-  }
+  call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+    for (std::size_t i = 0; i < to.n; ++i) {
+      const double lost = ((above_one[i] - 1.0) - beyond(i)) / above_one[i];  // to first order
+      losses[i] = (std::max(-to.a[i], 0.0) + std::max(to.b[i], 0.0)) +
+                  (logs[i] - lost - shares.log_share(i));
+    }
+  });
 }
 
 void LogisticLevels::add(std::size_t begin, std::span<const double> values, ExactSum& sum) const {
@@ -231,15 +234,17 @@ ThresholdTerms LogisticLevels::sum_terms(const double* scores, std::span<const d
     std::array<Distances::Values, n_terms> values;
     for_blocks(tasks_[t], level, scores, [&](auto begin, const auto& to, const auto& shares) {
       find_losses(shares, to, values[loss].data());
-      for (std::size_t i = 0; i < to.n; ++i) {
-        const double up = to.upper_rate(i, shares), down = to.lower_rate(i, shares);
-        const double factor = shares.factor(i), square = factor * factor;
-        values[upper][i] = -up * factor;
-        values[lower][i] = down * factor;
-        values[upper_twice][i] = up * (up - (to.above(i) - to.below(i))) * square;
-        values[lower_twice][i] = down * (down + (1.0 - 2.0 * to.under(i))) * square;
-        values[mixed][i] = -up * down * square;
-      }
+      call_widened([&]() COMMITTEE_INLINE_LAMBDA {
+        for (std::size_t i = 0; i < to.n; ++i) {
+          const double up = to.upper_rate(i, shares), down = to.lower_rate(i, shares);
+          const double factor = shares.factor(i), square = factor * factor;
+          values[upper][i] = -up * factor;
+          values[lower][i] = down * factor;
+          values[upper_twice][i] = up * (up - (to.above(i) - to.below(i))) * square;
+          values[lower_twice][i] = down * (down + (1.0 - 2.0 * to.under(i))) * square;
+          values[mixed][i] = -up * down * square;
+        }
+      });
       for (std::size_t k = 0; k < n_terms; ++k) add(begin, {values[k].data(), to.n}, sums[t][k]);
     });
   });
@@ -293,7 +298,8 @@ void LogisticLevels::find_information(std::span<const double> thresholds, const 
 void LogisticLevels::find_gradients(const double* scores, std::span<const double> thresholds,
                                     int n_threads, double* gradients, double* hessians) const {
   const std::vector<Level> levels = describe(thresholds);
-  const auto find_spread_gradient = [](const Distances& to, const RowShares& of, std::size_t i) {
+  const auto find_spread_gradient = [](const Distances& to, const RowShares& of,
+                                       std::size_t i) COMMITTEE_INLINE_LAMBDA {
     const double up = std::clamp(to.a[i], -kFurthest, kFurthest) * to.above(i);
     const double down = std::clamp(to.b[i], -kFurthest, kFurthest) * to.under(i);
     const double between = std::min(of.gaps[i], kFurthest) * of.kept(i) / of.share(i);
@@ -302,20 +308,30 @@ void LogisticLevels::find_gradients(const double* scores, std::span<const double
   parallel_for(tasks_.size(), n_threads, [&](std::size_t t) {
     for_blocks(tasks_[t], levels[tasks_[t].level], scores,
                [&](std::size_t begin, const Distances& to, const auto& shares) {
-                 for (std::size_t i = 0; i < to.n; ++i) {
-                   const double a = to.exp_a[i], b = to.exp_b[i], factor = shares.factor(i);
-                   const std::size_t row = rows_[begin + i];
-                   gradients[row] = (to.above(i) - to.under(i)) * factor;
-                   // The density is F (1 - F).
-                   hessians[row] = (a / ((1.0 + a) * (1.0 + a)) + b / ((1.0 + b) * (1.0 + b))) *
-                                   (factor * factor);
-                 }
-                 if constexpr (std::is_same_v<std::decay_t<decltype(shares)>, RowShares>) {
-                   Distances::Values information;
-                   find_information(thresholds, scores, shares, begin, to.n, information.data());
+                 constexpr bool is_by_row =
+                     std::is_same_v<std::decay_t<decltype(shares)>, RowShares>;
+                 Distances::Values own_gradients, own_hessians, by_spread, information;
+                 call_widened([&]() COMMITTEE_INLINE_LAMBDA {
                    for (std::size_t i = 0; i < to.n; ++i) {
-                     gradients[n_rows() + rows_[begin + i]] = find_spread_gradient(to, shares, i);
-                     hessians[n_rows() + rows_[begin + i]] = information[i];
+                     const double a = to.exp_a[i], b = to.exp_b[i], factor = shares.factor(i);
+                     own_gradients[i] = (to.above(i) - to.under(i)) * factor;
+                     // The density is F (1 - F).
+                     own_hessians[i] = (a / ((1.0 + a) * (1.0 + a)) + b / ((1.0 + b) * (1.0 + b))) *
+                                       (factor * factor);
+                   }
+                   if constexpr (is_by_row)
+                     for (std::size_t i = 0; i < to.n; ++i)
+                       by_spread[i] = find_spread_gradient(to, shares, i);
+                 });
+                 if constexpr (is_by_row)
+                   find_information(thresholds, scores, shares, begin, to.n, information.data());
+                 for (std::size_t i = 0; i < to.n; ++i) {
+                   const std::size_t row = rows_[begin + i];
+                   gradients[row] = own_gradients[i];
+                   hessians[row] = own_hessians[i];
+                   if constexpr (is_by_row) {
+                     gradients[n_rows() + row] = by_spread[i];
+                     hessians[n_rows() + row] = information[i];
                    }
                  }
                });

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/recompiled.hpp"
 #include "committee/group_loss.hpp"
 #include "committee/math.hpp"
 #include "committee/parallel.hpp"
@@ -30,6 +31,13 @@ struct QueryRows {
   std::vector<double> scores, labels, gains, lambdas, hessians;
   std::vector<double> pair_lambdas, pair_hessians;  // of one row with each of the others
 };
+
+// Of fewer rows than this, loops that are vectors of eight have more to do than those of two.
+constexpr std::size_t kFewestWide = 16;
+template <class Call>
+void call_for_rows(std::size_t n, const Call& call) {
+  n < kFewestWide ? call() : call_widened(call);
+}
 
 // In four parts that do not wait for one another; a fixed order.
 double sum_in_order(const double* x, std::size_t n) {
@@ -173,6 +181,11 @@ class PairLoss : public RankLoss {
 
   void differentiate(std::size_t q, std::size_t n, QueryRows& query) const override {
     if (n < 2 || !has_pairs(q)) return;
+    call_for_rows(n, [&]() COMMITTEE_INLINE_LAMBDA { differentiate_pairs(q, n, query); });
+  }
+
+ private:
+  COMMITTEE_INLINE void differentiate_pairs(std::size_t q, std::size_t n, QueryRows& query) const {
     const double* const s = query.scores.data();
     const bool by_distance = params_.normalize && s[0] != s[n - 1];
     double sum = 0.0;
@@ -199,21 +212,27 @@ class PairLoss : public RankLoss {
     }
   }
 
- private:
   // Derivatives by the score of row i of its pairs with the m rows after it, from their weights in
   // pair_lambdas.
-  void pair_up(std::size_t i, std::size_t m, bool by_distance, QueryRows& query) const {
+  COMMITTEE_INLINE void pair_up(std::size_t i, std::size_t m, bool by_distance,
+                                QueryRows& query) const {
     const double* const s = query.scores.data() + i + 1;
     const double* const label = query.labels.data() + i + 1;
     double* const lambda = query.pair_lambdas.data();
     double* const hessian = query.pair_hessians.data();
     const double own = query.scores[i], own_label = query.labels[i], steepness = params_.sigmoid;
+    // In loops of one task each, which GCC makes vectors of.
     for (std::size_t k = 0; k < m; ++k) {
-      const double distance = own - s[k];  // not negative
       const double sign = own_label > label[k] ? 1.0 : -1.0;
-      const double weight = lambda[k] / (by_distance ? 0.01 + distance : 1.0);
-      const double p =
-          1.0 / (1.0 + fast_exp(hold_within(steepness * sign * distance, -708.0, 709.0)));
+      hessian[k] = steepness * sign * (own - s[k]);
+    }
+    for (std::size_t k = 0; k < m; ++k)
+      hessian[k] = fast_exp(hold_within(hessian[k], -708.0, 709.0));
+    if (by_distance)
+      for (std::size_t k = 0; k < m; ++k) lambda[k] /= 0.01 + (own - s[k]);
+    for (std::size_t k = 0; k < m; ++k) {
+      const double sign = own_label > label[k] ? 1.0 : -1.0, weight = lambda[k];
+      const double p = 1.0 / (1.0 + hessian[k]);
       lambda[k] = -steepness * sign * weight * p;
       hessian[k] = steepness * steepness * weight * (p * (1.0 - p));
     }
@@ -245,10 +264,13 @@ class LambdaRankLoss final : public PairLoss {
     const double* const place = discounts_.data() + i + 1;
     const double own_label = query.labels[i], own_gain = query.gains[i], own_place = discounts_[i],
                  factor = 1.0 / best_[q];
-    for (std::size_t k = 0; k < m; ++k) {
-      const double same = own_label == label[k] ? 0.0 : factor;
-      weights[k] = std::abs(own_gain - gain[k]) * (own_place - place[k]) * same;
-    }
+    call_for_rows(m, [=]() COMMITTEE_INLINE_LAMBDA {
+      const double own = own_gain, from = own_place, by = factor, own_level = own_label;
+      for (std::size_t k = 0; k < m; ++k) {
+        const double same = own_level == label[k] ? 0.0 : by;
+        weights[k] = std::abs(own - gain[k]) * (from - place[k]) * same;
+      }
+    });
   }
 
   // One minus the NDCG of the first places; zero where no row has a gain.

@@ -6,11 +6,9 @@
 namespace committee {
 
 // First and second derivative of a row's loss by its score.
-template <class Number>
-struct GradientPairOf {
-  Number gradient, hessian;
+struct GradientPair {
+  double gradient, hessian;
 };
-using GradientPair = GradientPairOf<double>;
 
 // Both derivatives of a loss, from a row's target and score. A loss that takes e^-f has it in the
 // precision of gradients.

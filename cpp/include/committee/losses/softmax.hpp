@@ -16,13 +16,11 @@ struct SoftmaxLoss {
                                     .largest_step = 10.0};
   u32 n_classes = 3;
   // e^x, x the distance of a score from the largest one, in the precision of gradients.
-  template <class Number>
-  COMMITTEE_INLINE COMMITTEE_HD static Number power(const Number& x) {
+  COMMITTEE_INLINE COMMITTEE_HD static double power(double x) {
     return fast_exp(take_larger(x, -708.0));
   }
   // p: probability of class k; is_class: one if the row is of it, or else zero.
-  template <class Number>
-  COMMITTEE_HD GradientPairOf<Number> gradients(const Number& is_class, const Number& p) const {
+  COMMITTEE_HD GradientPair gradients(double is_class, double p) const {
     const double factor = static_cast<double>(n_classes) / (n_classes - 1.0);
     return {p - is_class, factor * p * (1.0 - p)};
   }
