@@ -213,13 +213,15 @@ def test_the_table_is_read_once_and_not_by_each_fit(
     name: str, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    general = frames._read_frame
+    plain = frames._read_arrow
 
-    def count(frame: Any) -> Any:
-        read.append(1)
-        return general(frame)
+    def count(X: Any) -> Any:
+        found = plain(X)
+        if found is not None:
+            read.append(1)
+        return found
 
-    monkeypatch.setattr(frames, "_read_frame", count)
+    monkeypatch.setattr(frames, "_read_arrow", count)
     problem = define_problem(Source("t", table), Roles("species", drop=["height"]), "auto")
     plan = Plan(name, {"max_depth": 3} if name != "tree" else {}, 2, 0, 1)
     results = CrossValidationRun(ModelSetup(problem, plan)).run()

@@ -68,6 +68,8 @@ class ColumnLearner {
         rows_.sample.size * x_.n_cols * sizeof(T) <= kMostGathered) {
       learn_gathered(n_threads);
     } else {
+      // They are put back by destructors, which must not ask for memory.
+      rooms_.reserve(static_cast<std::size_t>(n_threads));
       parallel_for((x_.n_cols + width - 1) / width, n_threads, [&](std::size_t block) {
         const RoomOfThread room(*this, width);
         read_sample(block * width, std::min(width, x_.n_cols - block * width), *room);

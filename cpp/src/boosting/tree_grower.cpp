@@ -59,8 +59,7 @@ struct BoostingGrower::QueuedLeaves {
   void split_first() const { grower.split(grower.pop(queue), queue); }
 };
 
-GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_score, u64 tree,
-                               InterruptWatch& watch) {
+void BoostingGrower::begin_tree(std::span<const SearchPlan> scores, u32 first_score, u64 tree) {
   scores_ = scores;
   plan_ = &scores[0];
   first_score_ = first_score;
@@ -82,7 +81,11 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
   node_leaves_.clear();
   leaves_.clear();
   draw_tree_features();
+}
 
+GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_score, u64 tree,
+                               InterruptWatch& watch) {
+  begin_tree(scores, first_score, tree);
   std::unique_ptr<OpenLeaf> root = open_root();
   const std::size_t most_leaves =
       params_.max_leaf_nodes == 0 ? root->n_rows : std::max(1u, params_.max_leaf_nodes);
@@ -92,27 +95,22 @@ GrownTree BoostingGrower::grow(std::span<const SearchPlan> scores, u32 first_sco
     const std::size_t most = params_.mixed ? root->n_rows : most_leaves;
     grow_levels(std::move(root), most, watch);
   } else {
-    grow_best_leaves(std::move(root), most_leaves, watch);
+    LeafQueue queue;
+    push(std::move(root), queue);
+    QueuedLeaves leaves{*this, queue, most_leaves, watch};
+    while (!grow_best_first(leaves)) {
+      const std::size_t n_left = leaves.count_left();
+      if (expand(list_next(queue, n_left), n_left == 1))  // the gain of some may have changed
+        std::make_heap(queue.begin(), queue.end(),
+                       [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
+    }
+    while (!queue.empty()) close(*pop(queue));
   }
   rows_.unsplit(unsplit_);
   unsplit_.clear();
   reclaim_histograms();
   if (params_.ccp_alpha > 0.0) prune();
   return std::move(tree_);
-}
-
-void BoostingGrower::grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves,
-                                      InterruptWatch& watch) {
-  LeafQueue queue;
-  push(std::move(root), queue);
-  QueuedLeaves leaves{*this, queue, most_leaves, watch};
-  while (!grow_best_first(leaves)) {
-    const std::size_t n_left = leaves.count_left();
-    if (expand(list_next(queue, n_left), n_left == 1))  // the gain of some may have changed
-      std::make_heap(queue.begin(), queue.end(),
-                     [this](const auto& a, const auto& b) { return comes_later(*a, *b); });
-  }
-  while (!queue.empty()) close(*pop(queue));
 }
 
 // Best-first by gain, or by depth; equals in the order of creation.

@@ -82,6 +82,7 @@ class BoostingGrower {
   using LeafQueue = std::vector<std::unique_ptr<OpenLeaf>>;
   struct QueuedLeaves;
 
+  void begin_tree(std::span<const SearchPlan> scores, u32 first_score, u64 tree);
   void draw_tree_features();
   bool pays_to_sum_columns() const;
   void list_bundles();
@@ -97,8 +98,6 @@ class BoostingGrower {
     return {leaf.total, leaf.n_rows, leaf.weight, leaf.lower, leaf.upper, tree_number_, leaf.key};
   }
   u32 add_node(const OpenLeaf& leaf);
-  void grow_best_leaves(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves,
-                        InterruptWatch& watch);
   // Symmetric trees (symmetric_growth.cpp).
   struct LevelSplit;
   void grow_levels(std::unique_ptr<OpenLeaf> root, std::size_t most_leaves, InterruptWatch& watch);
