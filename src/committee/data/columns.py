@@ -54,6 +54,8 @@ _PLAIN_POLARS = _INTEGERS | {"float32", "float64"}
 _ARROW_TEXT = frozenset({"string", "large_string"})
 #: Texts that are read faster one by one, as Python objects, than by a frame's library.
 _FEW_TEXTS = 500
+#: Cells of a table that is read at once, not column by column.
+_FEW_CELLS = 1 << 16
 _MISSING_NAMES = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
 _HINTS = {
     "structs": "Spread it over one column for each field.",
@@ -427,7 +429,12 @@ def read_arrow_column(chunked: Any, where: str) -> Column | None:
 
 
 def read_arrow_matrix(table: Any) -> AnyArray | None:
-    """A PyArrow table of plain numbers and truth values, at once; None for any other. Null becomes NaN."""
+    """A small PyArrow table of plain numbers and truth values, at once; None for any other. Null becomes NaN.
+
+    Columns of a large one are read one by one into memory that may be that of files.
+    """
+    if table.num_rows * table.num_columns > _FEW_CELLS:
+        return None
     kinds = set(map(str, table.schema.types))
     single = kinds == {"float"}
     if not (single or kinds <= _PLAIN_ARROW - {"float"}):
