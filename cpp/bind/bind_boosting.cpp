@@ -361,7 +361,7 @@ void bind_trees(nb::class_<Boosting>& c) {
                 "rounds.");
   c.def(
       "finish",
-      [](const Boosting& self, std::size_t first, const std::optional<std::size_t>& last) {
+      [](Boosting& self, std::size_t first, const std::optional<std::size_t>& last) {
         return BoundTrees(self.finish(first, last.value_or(self.n_trees())));
       },
       nb::arg("first") = 0, nb::arg("last") = nb::none(),

@@ -91,7 +91,8 @@ class Boosting {
   // Forgets all trees from this one on; the scores stay as they are.
   void truncate(std::size_t n_trees);
 
-  Trees finish(std::size_t first, std::size_t last) const;
+  // Lends its trees meanwhile.
+  Trees finish(std::size_t first, std::size_t last);
   // Score that a tree's values belong to (0 where leaves are vectors).
   std::vector<u32> slots() const;
   // Sum of gains, and number of splits, of each feature over all trees ever grown.

@@ -442,7 +442,7 @@ class LentTrees {
 
 }  // namespace
 
-Trees Boosting::finish(std::size_t first, std::size_t last) const {
+Trees Boosting::finish(std::size_t first, std::size_t last) {
   const std::size_t end = std::min(last, n_trees()), begin = std::min(first, end);
   const LentTrees lent(std::span(state_->trees).subspan(begin, end - begin));
   ArenaOptions options;

@@ -52,7 +52,8 @@ _INTEGERS = frozenset(f"{sign}int{width}" for sign in ("", "u") for width in (8,
 _PLAIN_ARROW = _INTEGERS | {"bool", "float", "double"}
 _PLAIN_POLARS = _INTEGERS | {"float32", "float64"}
 _ARROW_TEXT = frozenset({"string", "large_string"})
-#: Texts that are read faster one by one, as Python objects, than by a frame's library.
+#: Texts that are read faster one by one, as Python objects, than by a frame's library, which takes a tenth of a
+#: millisecond and more for a single row.
 _FEW_TEXTS = 500
 #: Cells of a table that is read at once, not column by column.
 _FEW_CELLS = 1 << 16
@@ -193,11 +194,12 @@ def read_objects(values: Sequence[Any], where: str) -> Column:
             f"X {where} mixes text and numbers, such as {show_value(text)} and {show_value(number)}. "
             "Make it one or the other."
         )
-    return _encode_texts(values, distinct, where, plain=True)
+    return _encode_texts(values, where, distinct)
 
 
-def _encode_texts(values: Sequence[Any], distinct: set[Any], where: str, *, plain: bool) -> Column:
-    """A column of text; whatever is no text is missing."""
+def _encode_texts(values: Sequence[Any], where: str, distinct: set[Any] | None = None, *, plain: bool = True) -> Column:
+    """A column of text, and its distinct values if they are known; whatever is no text is missing."""
+    distinct = set(values) if distinct is None else distinct
     levels = sorted(str(v) for v in distinct if isinstance(v, str))
     index: dict[Any, int] = dict.fromkeys(distinct, _MISSING_CODE)
     index.update((level, code) for code, level in enumerate(levels))
@@ -339,12 +341,12 @@ def read_pandas_text(series: Any, where: str) -> Column:
         categories = series.cat.categories
         return encode_levels(categories.tolist(), series.cat.codes.to_numpy(), where, ordered=True)
     if len(series) <= _FEW_TEXTS and series.dtype != object:
-        return _read_few_texts(series.tolist(), where, plain=True)
+        return _encode_texts(series.tolist(), where)
     codes, uniques = series.factorize()
     # pandas compares texts up to the first NUL: those that differ beyond it have become one level.
     values, is_known = series.to_numpy(dtype=object), codes >= 0
     if not np.array_equal(np.asarray(uniques, dtype=object)[codes[is_known]], values[is_known]):
-        return _read_few_texts(values.tolist(), where, plain=True)
+        return _encode_texts(values.tolist(), where)
     return replace(encode_levels(uniques.tolist(), codes, where, ordered=False), plain_text=True)
 
 
@@ -358,7 +360,7 @@ def read_polars_text(series: Any, where: str) -> Column:
         ordered = True
     else:
         if len(series) <= _FEW_TEXTS:
-            return _read_few_texts(series.to_list(), where, plain=series.dtype == pl.String)
+            return _encode_texts(series.to_list(), where, plain=series.dtype == pl.String)
         # The codes of a Categorical depend on what else the process has seen; its text does not.
         text = series.cast(pl.String)
         levels = text.unique().drop_nulls().sort()
@@ -373,18 +375,13 @@ def read_arrow_text(chunked: Any, where: str) -> Column:
     """A PyArrow chunked array of text or of a dictionary type."""
     is_plain = not hasattr(chunked.type, "value_type")
     if is_plain and len(chunked) <= _FEW_TEXTS:
-        return _read_few_texts(chunked.to_pylist(), where, plain=True)
+        return _encode_texts(chunked.to_pylist(), where)
     encoded = chunked.combine_chunks()
     if is_plain:
         encoded = encoded.dictionary_encode()
     codes = encoded.indices.cast("int64").fill_null(_MISSING_CODE).to_numpy(zero_copy_only=False)
     column = encode_levels(encoded.dictionary.to_pylist(), codes, where, ordered=bool(encoded.type.ordered))
     return replace(column, plain_text=is_plain)
-
-
-def _read_few_texts(values: list[Any], where: str, *, plain: bool) -> Column:
-    """As the libraries' own ways, which take a tenth of a millisecond and more for a single row."""
-    return _encode_texts(values, set(values), where, plain=plain)
 
 
 def read_times(series: Any, where: str) -> Column:

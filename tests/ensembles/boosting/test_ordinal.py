@@ -21,6 +21,7 @@ from committee.ensembles.boosting.ordinal_rows import LinkedRows, make_level_row
 from committee.exceptions import CommitteeError, DataError, ParameterError
 from committee.inspection import shap_values
 from committee.losses import apply_log
+from tests.ensembles.boosting.ordinal_cases import assert_same_rows
 from tests.naive import ordinal as naive
 
 LINKS = sorted(CUMULATIVE_LINKS)
@@ -73,14 +74,7 @@ def test_logistic_rows_are_those_of_any_link(n_levels: int, weighted: bool) -> N
     weights = rng.integers(0, 3, size=len(levels)) * 0.5 if weighted else None
     for thresholds in (np.arange(n_levels - 1) - 1.0, np.arange(n_levels - 1) * 1e-3, np.arange(n_levels - 1) * 90.0):
         rows, twin = make_level_rows("logit", levels, weights, n_levels), LinkedRows("logit", levels, weights, n_levels)
-        wanted = twin.sum_losses(scores, thresholds, 1)
-        assert rows.sum_losses(scores, thresholds, 1) == pytest.approx(wanted, rel=1e-10)
-        for found, other in zip(
-            (*rows.sum_terms(scores, thresholds, 1), *rows.find_gradients(scores, thresholds, 1)),
-            (*twin.sum_terms(scores, thresholds, 1), *twin.find_gradients(scores, thresholds, 1)),
-            strict=True,
-        ):
-            np.testing.assert_allclose(found, other, rtol=1e-7, atol=1e-7 * max(1.0, np.abs(other).max(initial=0.0)))
+        assert_same_rows(rows, twin, scores, thresholds, loss=1e-10, rest=1e-7)
 
 
 def test_logistic_rows_have_the_same_sums_in_any_order_and_by_any_threads() -> None:

@@ -14,6 +14,7 @@ from committee.ensembles.boosting.ordinal_loss import BoundOrdinalLoss, OrdinalL
 from committee.ensembles.boosting.ordinal_rows import LinkedRows, make_level_rows
 from committee.exceptions import CommitteeError, ParameterError
 from committee.inspection import shap_values
+from tests.ensembles.boosting.ordinal_cases import assert_same_rows
 from tests.naive import ordinal as naive
 
 every_link = pytest.mark.parametrize("link", sorted(CUMULATIVE_LINKS))
@@ -97,13 +98,7 @@ def test_logistic_rows_are_those_of_any_link(n_levels: int, weighted: bool) -> N
     for thresholds in (np.arange(n_levels - 1) - 1.0, np.arange(n_levels - 1) * 1e-2, np.arange(n_levels - 1) * 90.0):
         rows = make_level_rows("logit", levels, weights, n_levels, 2)
         twin = LinkedRows("logit", levels, weights, n_levels, 2)
-        assert rows.sum_losses(flat, thresholds, 1) == pytest.approx(twin.sum_losses(flat, thresholds, 1), rel=1e-9)
-        for found, other in zip(
-            (*rows.sum_terms(flat, thresholds, 1), *rows.find_gradients(flat, thresholds, 1)),
-            (*twin.sum_terms(flat, thresholds, 1), *twin.find_gradients(flat, thresholds, 1)),
-            strict=True,
-        ):
-            np.testing.assert_allclose(found, other, rtol=1e-6, atol=1e-7 * max(1.0, np.abs(other).max(initial=0.0)))
+        assert_same_rows(rows, twin, flat, thresholds, loss=1e-9, rest=1e-6)
 
 
 def test_rows_of_spread_one_are_those_without_spreads() -> None:

@@ -142,7 +142,7 @@ class OrdinalGradientBoostingClassifier(ClassifierScoreMixin, LogProbabilitiesMi
     A round then grows a second tree, for s, the logarithm of the spread: by the gradient divided by the Fisher
     information, in steps of a tenth, because a spread is overfitted sooner than a score; a row counts as at most about
     ten spreads away from its level. A factor that all spreads share is none of the model's, since f and the thresholds
-    have it too; it is left out of the steps. A fit takes about twice as long. Log-loss was smaller where some
+    have it too; it is left out of the steps. A fit takes up to twice as long. Log-loss was smaller where some
     rows are harder to grade than others, and errors of the predicted levels hardly changed; where all rows have the
     same noise, both were larger.
 
